@@ -1,0 +1,1 @@
+# The scripts that cuda-gdb loads.

@@ -1,0 +1,1 @@
+# Small CUDA programs, one fault each.

@@ -1,0 +1,401 @@
+// The incident: everything known about one GPU fault. Collectors fill it, JSON carries it,
+// diagnosis and renderers need nothing else: no process, no GPU, no debugger, no clock.
+// The JSON form is described by doc/incident.schema.json.
+//
+// Absent is not zero: text that is not known is NULL, numbers have a has_ flag beside them, lists are empty.
+// All strings are clean UTF-8 (ct_arena_clean) and live, like every array, in the incident's arena.
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef CT_INCIDENT_H
+#define CT_INCIDENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/base.h"
+
+// Raised by one when a reader of the old form would misread the new one.
+#define CT_INCIDENT_VERSION 1
+
+// enum suffix, JSON word, headline words
+#define CT_FAULT_KINDS(X)                                      \
+	X(UNKNOWN, "unknown", "GPU fault")                     \
+	X(ASSERT, "assert", "device-side assert")              \
+	X(EXCEPTION, "exception", "GPU exception")             \
+	X(TRAP, "trap", "device trap")                         \
+	X(API_ERROR, "api-error", "failing CUDA call")         \
+	X(HANG, "hang", "hang")
+
+enum ct_fault_kind {
+#define X(name, word, headline) CT_FAULT_##name,
+	CT_FAULT_KINDS(X)
+#undef X
+};
+const char *ct_fault_kind_word(enum ct_fault_kind kind);      // "assert"
+const char *ct_fault_kind_headline(enum ct_fault_kind kind);  // "device-side assert"
+bool ct_fault_kind_parse(const char *word, enum ct_fault_kind *ret_kind);
+
+// CUDBGException_t of cudadebugger.h, CUDA 13.0 (and 23.. of later ones). The debugger's *signal* numbers swap 17
+// and 18; these are the enum's, as the driver and the dumps write them. code, JSON word, words, scope
+#define CT_EXCEPTIONS(X)                                                                    \
+	X(1, "lane-illegal-address", "illegal address", "lane")                             \
+	X(2, "lane-user-stack-overflow", "stack overflow", "lane")                          \
+	X(3, "device-hardware-stack-overflow", "hardware stack overflow", "device")         \
+	X(4, "warp-illegal-instruction", "illegal instruction", "warp")                     \
+	X(5, "warp-out-of-range-address", "address out of range", "warp")                   \
+	X(6, "warp-misaligned-address", "misaligned address", "warp")                       \
+	X(7, "warp-invalid-address-space", "invalid address space", "warp")                 \
+	X(8, "warp-invalid-pc", "invalid program counter", "warp")                          \
+	X(9, "warp-hardware-stack-overflow", "hardware stack overflow", "warp")             \
+	X(10, "device-illegal-address", "illegal address", "device")                        \
+	X(11, "lane-misaligned-address", "misaligned address", "lane")                      \
+	X(12, "warp-assert", "device-side assert", "warp")                                  \
+	X(13, "lane-syscall-error", "device system call error", "lane")                     \
+	X(14, "warp-illegal-address", "illegal address", "warp")                            \
+	X(15, "invalid-managed-access", "invalid managed memory access", "device")          \
+	X(16, "non-migratable-atomic", "non-migratable system-scoped atomic access", "lane") \
+	X(17, "cluster-out-of-range-address", "cluster address out of range", "cluster")    \
+	X(18, "cluster-block-not-present", "cluster target block not present", "cluster")   \
+	X(19, "warp-stack-canary", "stack canary overwritten", "warp")                      \
+	X(20, "warp-tmem-access-check", "tensor memory access check", "warp")               \
+	X(21, "warp-tmem-leak", "tensor memory leak", "warp")                               \
+	X(22, "warp-call-requires-newer-driver", "call requires a newer driver", "warp")
+
+// NULL for a number that is not in the table: show the number then.
+const char *ct_exception_word(uint32_t code);
+const char *ct_exception_text(uint32_t code);
+
+struct ct_dim3 {
+	uint32_t x, y, z;
+};
+
+struct ct_gridpos {  // software coordinates
+	struct ct_dim3 block, thread;
+};
+
+struct ct_hwpos {  // hardware coordinates; they mean nothing to most readers, and everything to some
+	uint32_t device, sm, warp, lane;
+};
+
+// first..last in x-fastest order, all of them: count = distance + 1.
+struct ct_dim3_run {
+	struct ct_dim3 first, last;
+	uint64_t count;
+};
+
+struct ct_lane {
+	struct ct_gridpos at;
+	struct ct_hwpos hw;
+	uint64_t pc;
+	bool has_exception;
+	uint32_t exception;  // CUDBGException_t
+};
+
+// A place in device code.
+struct ct_device_frame {
+	uint64_t pc;
+	const char *function;  // demangled; NULL when no function covers the PC
+	const char *file;      // NULL without line information
+	uint32_t line;         // 0 without line information
+	bool has_offset;
+	uint64_t offset;  // from the function's start
+	bool inlined;     // this function was inlined into the next frame
+};
+
+// Threads that failed at one place for one reason.
+#define CT_GROUP_REASONS(X)                                                        \
+	X(EXCEPTION, "exception") /* the driver flags these lanes */               \
+	X(ASSERT_PC, "assert-pc") /* stand where flagged lanes of the assert stand */ \
+	X(TRAP_PC, "trap-pc")     /* stand at a trap instruction, nothing flagged */ \
+	X(RUNNING, "running")     /* a hang: threads that stand here */
+
+enum ct_group_reason {
+#define X(name, word) CT_GROUP_##name,
+	CT_GROUP_REASONS(X)
+#undef X
+};
+const char *ct_group_reason_word(enum ct_group_reason reason);
+bool ct_group_reason_parse(const char *word, enum ct_group_reason *ret_reason);
+
+struct ct_exception_count {
+	uint32_t exception;
+	uint64_t n_warps;
+};
+
+struct ct_group {
+	enum ct_group_reason reason;
+	bool has_exception;
+	uint32_t exception;  // of the majority of the warps; others in other_exceptions
+	uint64_t pc;
+	bool has_error_pc;
+	uint64_t error_pc;
+	uint64_t n_threads, n_warps, n_blocks;
+	uint64_t n_flagged;  // threads whose lane carries the exception; <= n_threads
+	bool whole_warps;    // the hardware flags warps: which of their lanes did it is not known
+	struct ct_dim3_run *block_runs;
+	size_t n_block_runs;
+	bool block_runs_cut;  // more runs exist than are listed
+	struct ct_dim3_run *thread_runs;  // thread coordinates within their blocks, over all blocks of the group
+	size_t n_thread_runs;
+	bool thread_runs_cut;
+	struct ct_lane *lanes;  // the first ones in (block, thread) order; at most CT_MAX_LANES
+	size_t n_lanes;
+	struct ct_device_frame *frames;  // innermost first; of the first lane
+	size_t n_frames;
+	struct ct_exception_count *other_exceptions;
+	size_t n_other_exceptions;
+};
+
+enum { CT_MAX_LANES = 64, CT_MAX_RUNS = 64 };
+
+struct ct_kernel {
+	const char *name;    // demangled, with template arguments and parameter types as the tool gave them
+	const char *symbol;  // mangled, when known
+	bool has_grid_id;
+	uint64_t grid_id;
+	bool has_dims;
+	struct ct_dim3 grid_dim, block_dim;
+	bool has_cluster;
+	struct ct_dim3 cluster_dim;
+	bool has_launch_tid;
+	int64_t launch_tid;  // host thread that launched it (attrHostTid)
+	bool has_params_offset;
+	uint32_t params_offset;  // of parameter 0 in constant bank 0
+};
+
+struct ct_device {
+	bool has_index;
+	uint32_t index;
+	const char *name;     // "NVIDIA H200"
+	const char *sm_type;  // "sm_90"
+	bool has_n_sms;
+	uint32_t n_sms;
+	const char *pci;  // "0000:65:00.0"
+};
+
+struct ct_gpu {
+	bool present;        // false: nothing was read from the GPU; see the collectors for why
+	const char *source;  // "cuda-gdb 13.0 (gdb.cuda)", "cuda-gdb 12.4 (MI)", "core dump"
+	struct ct_device device;
+	bool has_kernel;
+	struct ct_kernel kernel;  // the one that failed
+	struct ct_kernel *other_kernels;  // on the device at the same time
+	size_t n_other_kernels;
+	struct ct_group *groups;  // the most telling first
+	size_t n_groups;
+	struct ct_exception_count *sm_exceptions;  // seen on SMs with no lane to show for it (warp has exited)
+	size_t n_sm_exceptions;
+};
+
+// A device assert, as text (the driver's line) or as read from the image.
+struct ct_assert {
+	bool present;
+	const char *source;      // "log", "image", "debugger"
+	const char *file;        // as compiled in: "/pytorch/aten/src/ATen/native/cuda/Loss.cu"; NULL when the line was damaged
+	uint32_t line;
+	const char *function;    // of the assert; NULL when absent (Windows)
+	const char *expression;  // may be "" or a message
+	uint64_t n_lines;        // lines of this very assert in the log: one a failing thread
+	struct ct_dim3_run *block_runs;
+	size_t n_block_runs;
+	bool block_runs_cut;
+	struct ct_dim3_run *thread_runs;
+	size_t n_thread_runs;
+	bool thread_runs_cut;
+	bool has_first;
+	struct ct_gridpos first;  // of the first line
+};
+
+// Lines of the target's output that matter, equal ones counted.
+#define CT_LOG_KINDS(X)                                                         \
+	X(ASSERT, "assert")           /* device assert line */                  \
+	X(ASSERT_PRINTF, "assert-printf") /* [CUDA_KERNEL_ASSERT] line with values */ \
+	X(WAITING, "waiting")         /* the driver waits for a debugger */     \
+	X(CUDA_ERROR, "cuda-error")   /* host-side error text */                \
+	X(DUMP, "dump")               /* core dump progress */                  \
+	X(FOLLOWER, "follower")       /* NCCL, watchdog: somebody else's fault */ \
+	X(OTHER, "other")
+
+enum ct_log_kind {
+#define X(name, word) CT_LOG_##name,
+	CT_LOG_KINDS(X)
+#undef X
+};
+const char *ct_log_kind_word(enum ct_log_kind kind);
+bool ct_log_kind_parse(const char *word, enum ct_log_kind *ret_kind);
+
+struct ct_log_entry {
+	enum ct_log_kind kind;
+	const char *text;    // the first such line, cleaned, without newline
+	const char *prefix;  // rank or logger prefix in front of it, when recognised ("[rank0]:")
+	uint64_t count;
+};
+
+#define CT_FRAME_KINDS(X) \
+	X(NATIVE, "native") X(PYTHON, "python")
+
+enum ct_frame_kind {
+#define X(name, word) CT_FRAME_##name,
+	CT_FRAME_KINDS(X)
+#undef X
+};
+const char *ct_frame_kind_word(enum ct_frame_kind kind);
+bool ct_frame_kind_parse(const char *word, enum ct_frame_kind *ret_kind);
+
+struct ct_host_frame {
+	enum ct_frame_kind kind;
+	const char *function;  // demangled, or the Python qualified name; NULL when no symbol covers it
+	const char *file;      // Python: as the code object has it; native: source file if debug information has it
+	uint32_t line;         // 0 unknown
+	const char *module;    // native: path of the library
+	bool has_pc;
+	uint64_t pc;
+	bool has_offset;
+	uint64_t offset;        // from the function's start
+	const char *source;     // text of that line, trimmed, when it could be read at the time of the fault
+};
+
+struct ct_host_thread {
+	int64_t tid;
+	const char *name;
+	bool launching;                // this thread launched the failing kernel (or waits for it)
+	const char *why_launching;     // how that is known: "host thread id of the grid", "blocked in cuLaunchKernel", "only thread in libcuda"
+	struct ct_host_frame *frames;  // innermost first; merged when `merged`
+	size_t n_frames;
+	bool merged;              // Python frames stand in place of the interpreter's own
+	const char *merge_note;   // why not, when not
+	struct ct_host_frame *python;  // unmerged Python frames, innermost first; only when they could not be merged
+	size_t n_python;
+};
+
+#define CT_COLLECTOR_STATUSES(X) \
+	X(OK, "ok") X(PARTIAL, "partial") X(FAILED, "failed") X(TIMED_OUT, "timed-out") X(SKIPPED, "skipped")
+
+enum ct_collector_status {
+#define X(name, word) CT_COLLECTOR_##name,
+	CT_COLLECTOR_STATUSES(X)
+#undef X
+};
+const char *ct_collector_status_word(enum ct_collector_status status);
+bool ct_collector_status_parse(const char *word, enum ct_collector_status *ret_status);
+
+struct ct_collector {
+	const char *name;  // "gpu", "native-stacks", "python-agent", "python-walk", "log", "environment"
+	enum ct_collector_status status;
+	double milliseconds;
+	const char *detail;  // one line; why it failed, what to do. NULL when all is said by "ok"
+};
+
+struct ct_pair {
+	const char *name, *value;
+};
+
+struct ct_process {
+	int64_t pid;
+	const char *executable;
+	const char *const *argv;  // the failing process's own
+	size_t n_argv;
+	const char *cwd;
+	const char *python;  // "3.12.3"
+	bool is_descendant;  // not the command itself but a process that it started
+};
+
+// How the run ended, truthfully.
+#define CT_ENDINGS(X)                                                             \
+	X(UNKNOWN, "unknown")                                                     \
+	X(EXITED, "exited")         /* by itself, with `status` */                \
+	X(SIGNALED, "signaled")     /* by itself, by signal `status` */           \
+	X(ENDED_BY_US, "ended-by-us") /* after the report; `status` is the last signal sent */ \
+	X(RUNNING, "running")       /* still running when the report was written */ \
+	X(TIMED_OUT, "timed-out")   /* --timeout */
+
+enum ct_ending_kind {
+#define X(name, word) CT_ENDING_##name,
+	CT_ENDINGS(X)
+#undef X
+};
+const char *ct_ending_word(enum ct_ending_kind kind);
+bool ct_ending_parse(const char *word, enum ct_ending_kind *ret_kind);
+
+struct ct_ending {
+	enum ct_ending_kind kind;
+	int status;
+	const char *detail;
+};
+
+// A later fault, or another process's.
+struct ct_consequence {
+	int64_t pid;
+	double seconds_after;  // the first fault
+	const char *text;
+};
+
+struct ct_incident {
+	struct ct_arena arena;
+
+	const char *id;            // folder name, unique
+	const char *tool_version;  // "cudatrap 0.1.0"
+	int64_t time_us;           // wall clock of the trigger, since the epoch
+	const char *host;
+	enum ct_fault_kind kind;
+
+	const char *const *command;  // as given to cudatrap
+	size_t n_command;
+	const char *cwd;
+	const char *engine;      // "wait", "live", "core"
+	const char *engine_why;  // why this one
+	bool launch_blocking;    // CUDA_LAUNCH_BLOCKING=1 was in force: host stacks are those of the launch
+	double seconds_to_report;  // from trigger to the end of collection
+	bool has_seconds_to_report;
+
+	struct ct_process process;
+	struct ct_gpu gpu;
+	struct ct_assert assertion;
+	struct ct_host_thread *threads;  // the launching thread first
+	size_t n_threads;
+	struct ct_log_entry *log;
+	size_t n_log;
+	struct ct_pair *environment;  // selected: ranks, CUDA_*, versions
+	size_t n_environment;
+	struct ct_collector *collectors;
+	size_t n_collectors;
+	struct ct_consequence *consequences;
+	size_t n_consequences;
+	struct ct_ending ending;
+	const char **notes;  // what the reader must know: what was not established, and why
+	size_t n_notes;
+};
+
+struct ct_incident *ct_incident_new(void);
+void ct_incident_free(struct ct_incident *incident);  // NULL is fine
+void ct_incident_auto(struct ct_incident **incident);  // for CT_AUTO
+
+// Adding rows; texts are cleaned and copied. Returned rows are borrowed until the next add to the same list.
+struct ct_collector *ct_incident_add_collector(struct ct_incident *incident, const char *name, enum ct_collector_status status, double milliseconds,
+					       const char *detail);
+void ct_incident_add_note(struct ct_incident *incident, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void ct_incident_add_environment(struct ct_incident *incident, const char *name, const char *value);
+struct ct_host_thread *ct_incident_add_thread(struct ct_incident *incident, int64_t tid, const char *name);
+struct ct_consequence *ct_incident_add_consequence(struct ct_incident *incident, int64_t pid, double seconds_after, const char *text);
+
+// Collects the positions of threads into runs (x fastest) without keeping every position: see runs.c.
+// dim is the extent used for ordering; with a zero component, or for positions outside it, each position is its own run.
+// positions is sorted in place. Result in the arena; *ret_cut when more than CT_MAX_RUNS runs exist.
+struct ct_dim3_run *ct_runs_of(struct ct_arena *arena, struct ct_dim3 *positions, size_t count, struct ct_dim3 dim, size_t *ret_count, bool *ret_cut);
+
+// The whole incident as JSON, one object, keys in a stable order, ends in a newline.
+bool ct_incident_write_json(const struct ct_incident *incident, FILE *out, struct ct_error *err);
+// Reads what ct_incident_write_json() or the debugger's scripts wrote. Unknown keys are ignored, wrong types and a
+// newer version are CT_FORMAT with the path of the value ("gpu.groups[2].pc"). *ret_incident is the caller's.
+bool ct_incident_read_json(const char *text, size_t length, struct ct_incident **ret_incident, struct ct_error *err);
+// The GPU part alone, as the debugger's scripts emit it ({"version":1,"gpu":{...},"collectors":[...],"assert":{...}}),
+// into an existing incident.
+bool ct_incident_read_gpu_json(struct ct_incident *incident, const char *text, size_t length, struct ct_error *err);
+// The same for the host part ({"version":1,"process":{...},"threads":[...],"environment":[...],"collectors":[...],"notes":[...]}).
+bool ct_incident_read_host_json(struct ct_incident *incident, const char *text, size_t length, struct ct_error *err);
+
+// Stable over runs, addresses, ranks: 16 hex digits of a hash over kind, kernel, assert and user frames. In the arena.
+const char *ct_incident_signature(struct ct_incident *incident);
+
+#endif

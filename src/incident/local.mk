@@ -1,0 +1,2 @@
+# Sources of incident/.
+libcudatrap_a_SOURCES += src/incident/incident.h

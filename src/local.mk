@@ -1,0 +1,23 @@
+# Everything but main() is in one library: program, tests and fuzzers link the same objects.
+noinst_LIBRARIES += libcudatrap.a
+libcudatrap_a_SOURCES =
+
+bin_PROGRAMS += cudatrap
+cudatrap_SOURCES = src/main.c
+cudatrap_LDADD = $(CT_LIBS)
+
+include src/base/local.mk
+include src/incident/local.mk
+include src/cli/local.mk
+include src/supervisor/local.mk
+include src/engine/local.mk
+include src/collect/local.mk
+include src/cudagdb/local.mk
+include src/gpucore/local.mk
+include src/cubin/local.mk
+include src/hoststack/local.mk
+include src/agent/local.mk
+include src/diagnose/local.mk
+include src/render/local.mk
+include src/report/local.mk
+include src/shell/local.mk

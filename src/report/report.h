@@ -1,0 +1,19 @@
+// The report folder: incident.json, report.txt, log.txt. 0700, files 0600, written so that a reader sees whole files.
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef CT_REPORT_H
+#define CT_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/base.h"
+#include "incident/incident.h"
+
+// A unique folder name for the incident: YYYYMMDD-HHMMSS-HOST-PID-KIND-KERNEL, safe characters only, at most 100 long.
+const char *ct_report_id(struct ct_incident *incident);
+
+// Creates base_dir (0700) when missing and base_dir/incident->id, and writes the three files. *ret_path is in the incident's
+// arena. On failure nothing half-written stays, err says why (not writable, disk full).
+bool ct_report_write(struct ct_incident *incident, const char *base_dir, const char *log, size_t log_length, const char **ret_path, struct ct_error *err);
+
+#endif
