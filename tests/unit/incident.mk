@@ -1,11 +1,14 @@
 # Tests of src/incident/.
-UNIT_TESTS += tests/unit/test_incident
+UNIT_TESTS += tests/unit/test_incident tests/unit/test_incident_facts
 
 if HAVE_CUNIT
 tests_unit_test_incident_SOURCES = tests/unit/test_incident.c tests/unit/full_incident.c tests/unit/full_incident.h
 tests_unit_test_incident_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_test_incident_LDADD = $(UNIT_LIBS)
 
+tests_unit_test_incident_facts_SOURCES = tests/unit/test_incident_facts.c
+tests_unit_test_incident_facts_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_incident_facts_LDADD = $(UNIT_LIBS)
 endif
 
 # Without CUnit too: schema_check.py needs it.
