@@ -79,6 +79,8 @@ const char *ct_elide_end(struct ct_arena *arena, const char *text, size_t column
 	if (columns <= 3)
 		return "...";
 	size_t n = ct_line_break(text, columns - 3);
+	while (n && text[n - 1] == ' ')
+		n--;
 	return ct_arena_printf(arena, "%.*s...", (int)n, text);
 }
 

@@ -229,7 +229,10 @@ const char *ct_name_fit(struct ct_arena *arena, const char *name, size_t columns
 		const char *joined = join_arguments(arena, bare, s.i, &arguments, columns);
 		if (joined)
 			return joined;
-		bare = ct_arena_printf(arena, "%.*s<...>", (int)s.i, bare);
+		const char *none = ct_arena_printf(arena, "%.*s<...>", (int)s.i, bare);
+		if (ct_text_columns(none) <= columns)
+			return none;
+		bare = ct_arena_strndup(arena, bare, s.i);
 	}
 	return ct_elide_middle(arena, bare, columns);
 }

@@ -23,6 +23,8 @@ const char *ct_page_flat(struct ct_page *page, const char *text)
 		else
 			ct_str_addc(&flat, *p == '\t' ? ' ' : *p);
 	}
+	while (flat.length && flat.data[flat.length - 1] == ' ')
+		flat.data[--flat.length] = '\0';
 	return ct_arena_strndup(&page->arena, ct_str_text(&flat), flat.length);
 }
 

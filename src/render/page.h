@@ -26,7 +26,7 @@ struct ct_page {
 // Narrower than this nothing is readable; a smaller width is raised to it.
 enum { CT_MIN_WIDTH = 40 };
 
-// A field as one line: newlines become `\n`, tabs a space, what a terminal acts on U+FFFD; cut at 16 KiB.
+// A field as one line: newlines become `\n`, tabs a space, spaces at the end go, what a terminal acts on U+FFFD; cut at 16 KiB.
 // NULL stays NULL.
 const char *ct_page_flat(struct ct_page *page, const char *text);
 

@@ -81,14 +81,13 @@ void ct_text_headline(struct ct_page *page)
 {
 	struct headline h = make_headline(page);
 	const char *line = ct_arena_printf(&page->arena, "%s%s%s", h.start, h.name ? " " : "", h.name ? h.name : "");
-	if (ct_text_columns(line) <= page->width) {
-		ct_page_put(page, CT_BOLD, line);
-	} else {
-		ct_page_put(page, CT_BOLD, ct_elide_end(&page->arena, h.start, page->width));
-		ct_page_newline(page);
-		ct_page_pad(page, 2);
-		ct_page_put(page, CT_BOLD, h.name ? h.name : "");
+	if (ct_text_columns(line) > page->width) {
+		ct_page_wrap(page, 0, 2, CT_BOLD, 3, h.start);
+		if (h.name)
+			ct_page_line(page, 2, CT_BOLD, h.name);
+		return;
 	}
+	ct_page_put(page, CT_BOLD, line);
 	if (h.device)
 		ct_page_put(page, CT_PLAIN, ct_arena_printf(&page->arena, "   %s", device_text(page)));
 	ct_page_newline(page);
