@@ -42,12 +42,15 @@ static bool is_api_name(const char *function)
 
 static bool is_plumbing(const struct ct_host_frame *f)
 {
-	// glibc's start of a process and of a thread; CPython's interpreter loop; nvcc's launch stub.
-	static const char *const functions[] = {
-		"_start", "__libc_start_", "start_thread", "clone", "__clone", "_PyEval", "PyEval_", "Py_", "PyRun_", "__device_stub_",
-	};
+	// glibc's start of a process and of a thread.
+	static const char *const starts[] = {"_start", "start_thread", "clone", "clone3", "__clone", "__clone3"};
+	// The same; CPython's interpreter loop; nvcc's launch stub.
+	static const char *const prefixes[] = {"__libc_start_", "_PyEval", "PyEval_", "Py_", "PyRun_", "__device_stub_"};
 	static const char *const modules[] = {"python", "libpython"};
-	if (f->function && starts_with_any(f->function, functions, CT_COUNT(functions)))
+	for (size_t i = 0; i < CT_COUNT(starts) && f->function; i++)
+		if (strcmp(f->function, starts[i]) == 0)
+			return true;
+	if (f->function && starts_with_any(f->function, prefixes, CT_COUNT(prefixes)))
 		return true;
 	return f->module && starts_with_any(ct_basename(f->module), modules, CT_COUNT(modules));
 }

@@ -162,8 +162,11 @@ static void add_kernel(struct ct_page *page, struct ct_rows *rows)
 	}
 	if (gpu->has_kernel && !gpu->kernel.name)
 		ct_rows_add(page, rows, "kernel", CT_PLAIN, gpu->kernel.symbol ? gpu->kernel.symbol : "its name is not known");
-	if (!gpu->has_kernel && where_name(page))
-		ct_rows_add(page, rows, "kernel", CT_PLAIN, "not known: the name above is the function that the assert line gives");
+}
+
+static void add_other_kernels(struct ct_page *page, struct ct_rows *rows)
+{
+	const struct ct_gpu *gpu = &page->incident->gpu;
 	for (size_t i = 0; i < gpu->n_other_kernels && i < 4; i++) {
 		const char *other = ct_page_flat(page, gpu->other_kernels[i].name);
 		ct_rows_add(page, rows, i ? "" : "also running", CT_PLAIN, other ? ct_name_fit(&page->arena, other, ct_rows_room(page, rows)) : "a kernel without a name");
@@ -178,10 +181,11 @@ static void add_assert_source(struct ct_page *page, struct ct_rows *rows)
 	const struct ct_assert *a = &page->incident->assertion;
 	if (!a->present)
 		return;
-	if (a->file && ct_basename(a->file) != a->file && a->line)
+	bool whole = a->file && ct_basename(a->file) != a->file && a->line;
+	if (whole)
 		ct_rows_add(page, rows, "assert at", CT_PLAIN, ct_arena_printf(&page->arena, "%s:%" PRIu32, a->file, a->line));
 	if (a->source && strcmp(a->source, "log") != 0)
-		ct_rows_addf(page, rows, "", "the assert was read from the program's code (%s): the output has no line of it", a->source);
+		ct_rows_addf(page, rows, whole ? "" : "assert", "read from the program's code (%s): the output has no line of it", a->source);
 	if (!a->file)
 		ct_rows_add(page, rows, "assert at", CT_PLAIN, "file and line are not known: its line in the output was damaged");
 }
@@ -200,10 +204,19 @@ static void add_api_error(struct ct_page *page, struct ct_rows *rows)
 	}
 }
 
+// A place that tells more than the headline does: a source line, a function that the kernel calls, or where an exception arose.
+static bool place_is_telling(const struct ct_page *page)
+{
+	const struct ct_group *g = first_group(page);
+	bool lines = false;
+	for (size_t i = 0; g && i < g->n_frames; i++)
+		lines = lines || g->frames[i].file;
+	return g && (lines || page->incident->kind != CT_FAULT_ASSERT);
+}
+
 void ct_text_facts(struct ct_page *page)
 {
 	struct ct_rows rows = {NULL, 0};
-	const struct ct_gpu *gpu = &page->incident->gpu;
 	add_assert(page, &rows);
 	add_api_error(page, &rows);
 	ct_text_threads(page, &rows);
@@ -211,15 +224,33 @@ void ct_text_facts(struct ct_page *page)
 	if (device && !make_headline(page).device)
 		ct_rows_add(page, &rows, "GPU", CT_PLAIN, ct_starts_with(device, "GPU ") ? device + 4 : device);
 	add_exception(page, &rows);
-	if (gpu->n_groups)
-		ct_text_place(page, &rows, &gpu->groups[0], "at");
+	if (place_is_telling(page))
+		ct_text_place(page, &rows, first_group(page), "at");
+	if (page->incident->kind == CT_FAULT_HANG)
+		ct_text_other_groups(page, &rows);
+	if (!page->incident->gpu.has_kernel && where_name(page))
+		ct_rows_add(page, &rows, "kernel", CT_PLAIN, "not known: the name above is the function that the assert line gives");
+	ct_rows_print(page, &rows);
+}
+
+void ct_text_details(struct ct_page *page)
+{
+	struct ct_rows rows = {NULL, 0};
+	const struct ct_gpu *gpu = &page->incident->gpu;
+	add_kernel(page, &rows);
+	add_assert_source(page, &rows);
+	if (first_group(page) && !place_is_telling(page))
+		ct_text_place(page, &rows, first_group(page), "at");
 	add_error_pc(page, &rows);
 	size_t n_other = gpu->n_groups ? gpu->groups[0].n_other_exceptions : 0;
 	if (n_other)
 		add_counts(page, &rows, "also seen", gpu->groups[0].other_exceptions, n_other, "");
 	add_counts(page, &rows, n_other ? "" : "also seen", gpu->sm_exceptions, gpu->n_sm_exceptions, " that have no thread left to show for it");
-	ct_text_other_groups(page, &rows);
-	add_kernel(page, &rows);
-	add_assert_source(page, &rows);
+	if (page->incident->kind != CT_FAULT_HANG)
+		ct_text_other_groups(page, &rows);
+	add_other_kernels(page, &rows);
+	if (rows.n == 0)
+		return;
+	ct_page_heading(page, "The fault in detail");
 	ct_rows_print(page, &rows);
 }

@@ -5,9 +5,11 @@
 
 #include "render/page.h"
 
-// text_head.c: the headline and the facts about the GPU side, the first lines that a reader sees.
+// text_head.c: the headline and the facts about the GPU side. The facts are few, so that the host stack follows at once: the rest
+// of what the GPU told is in the details further down.
 void ct_text_headline(struct ct_page *page);
 void ct_text_facts(struct ct_page *page);
+void ct_text_details(struct ct_page *page);
 
 // text_threads.c: which threads failed, where they stand.
 void ct_text_threads(struct ct_page *page, struct ct_rows *rows);

@@ -318,7 +318,7 @@ static void add_absent(struct ct_page *page, struct list *list)
 	if (in->kind == CT_FAULT_ASSERT && !in->assertion.present)
 		add_item(page, list, "file, line and expression of the assert: the output had no line of it");
 	if (in->kind != CT_FAULT_ASSERT && in->gpu.n_groups && !has_lines(&in->gpu.groups[0]))
-		add_item(page, list, "source line in the kernel: its code carries no line information (nvcc -lineinfo adds it, at no cost in speed)");
+		add_item(page, list, "source line in the kernel: its code carries no line information (nvcc -lineinfo adds it)");
 }
 
 static void print_absent(struct ct_page *page)

@@ -332,11 +332,15 @@ static size_t count_telling(const struct ct_host_thread *t)
 static const struct ct_host_thread *choose_thread(const struct ct_incident *in)
 {
 	const struct ct_host_thread *best = NULL;
+	size_t most = 0;
 	for (size_t i = 0; i < in->n_threads; i++) {
 		if (in->threads[i].launching)
 			return &in->threads[i];
-		if (!best || count_telling(&in->threads[i]) > count_telling(best))
+		size_t n = count_telling(&in->threads[i]);
+		if (!best || n > most) {
 			best = &in->threads[i];
+			most = n;
+		}
 	}
 	return best;
 }
