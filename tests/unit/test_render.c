@@ -182,6 +182,50 @@ static void test_no_line_is_wider_than_asked(void)
 	}
 }
 
+// Whatever a changed file still says, its report has lines of the asked width.
+static void test_mutated_incidents_keep_the_layout(void)
+{
+	uint32_t state = 1;
+	size_t rendered = 0;
+	for (size_t i = 0; i < CT_COUNT(case_names); i++) {
+		CT_AUTO(ct_auto_str) struct ct_str json = CT_STR_INIT;
+		char path[512];
+		snprintf(path, sizeof path, "%s/%s/incident.json", RENDER_DATA, case_names[i]);
+		CU_ASSERT_TRUE_FATAL(ct_read_file(path, 1 << 20, &json, NULL));
+		for (int round = 0; round < 60; round++) {
+			CT_AUTO(ct_incident_auto) struct ct_incident *incident = NULL;
+			CT_AUTO(ct_auto_free) char *copy = malloc(json.length);
+			CU_ASSERT_PTR_NOT_NULL_FATAL(copy);
+			memcpy(copy, json.data, json.length);
+			for (int n = 0; n < 3; n++) {
+				state = state * 1664525u + 1013904223u;
+				copy[state % json.length] = "09 :<>(){}_/a"[(state >> 20) % 13];
+			}
+			if (!ct_incident_read_json(copy, json.length, &incident, NULL))
+				continue;
+			unsigned width = 40 + (unsigned)round;
+			CT_AUTO(ct_auto_free) char *text = render(incident, &(struct ct_render_options){.width = width});
+			CU_ASSERT_TRUE(layout_is_sound(text, width));
+			rendered++;
+		}
+	}
+	CU_ASSERT_TRUE(rendered > 50);
+}
+
+static void test_own_functions_are_no_plumbing(void)
+{
+	CT_AUTO(ct_incident_auto) struct ct_incident *incident = read_case("cpp-assert-two-blocks");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(incident);
+	struct ct_host_thread *t = &incident->threads[0];
+	for (size_t i = 0; i < t->n_frames; i++)
+		if (t->frames[i].function && strcmp(t->frames[i].function, "main") == 0)
+			t->frames[i].function = "clone_tensor(int)";
+	CT_AUTO(ct_auto_free) char *text = render(incident, &(struct ct_render_options){.width = 80});
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "clone_tensor"));
+	CU_ASSERT_PTR_NULL(strstr(text, "__libc_start"));
+	CU_ASSERT_PTR_NULL(strstr(text, "__device_stub"));
+}
+
 static void test_too_narrow_is_40_and_none_is_80(void)
 {
 	CT_AUTO(ct_incident_auto) struct ct_incident *incident = read_case("torch-cross-entropy");
@@ -408,15 +452,19 @@ static void test_elided_texts_fit(void)
 
 int main(void)
 {
-	// Wide characters and marks are known to the locale; without this one every character counts as one column.
-	if (!setlocale(LC_CTYPE, "C.UTF-8"))
-		setlocale(LC_CTYPE, "en_US.UTF-8");
+	// Wide characters and marks are known to the locale; in the C locale every character counts as one column.
+	if (!setlocale(LC_CTYPE, "C.UTF-8") && !setlocale(LC_CTYPE, "en_US.UTF-8")) {
+		puts("Bail out! there is no UTF-8 locale (C.UTF-8, en_US.UTF-8)");
+		return 99;
+	}
 	static const CU_TestInfo tests[] = {
 #define X(id, name, color) {"golden: " name, test_golden_##id},
 		GOLDEN_CASES(X)
 #undef X
 		{"every folder of the data is a case", test_every_folder_is_a_case},
 		{"no line is wider than asked", test_no_line_is_wider_than_asked},
+		{"mutated incidents keep the layout", test_mutated_incidents_keep_the_layout},
+		{"own functions are no plumbing", test_own_functions_are_no_plumbing},
 		{"too narrow is 40, none is 80", test_too_narrow_is_40_and_none_is_80},
 		{"--native shows every frame", test_native_shows_every_frame},
 		{"deep recursion keeps both ends", test_deep_recursion_keeps_both_ends},
