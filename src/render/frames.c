@@ -65,7 +65,8 @@ bool ct_frame_in_cuda(const struct ct_host_frame *f)
 
 static bool is_library(const char *module)
 {
-	static const char *const folders[] = {"/lib/", "/lib32/", "/lib64/", "/usr/lib/", "/usr/lib32/", "/usr/lib64/", "/usr/libexec/", "/usr/local/cuda", "["};
+	static const char *const folders[] = {"/lib/", "/lib32/", "/lib64/", "/usr/lib/", "/usr/lib32/", "/usr/lib64/",
+					      "/usr/libexec/", "/usr/local/cuda", "["};
 	// Wherever an environment keeps its own copies.
 	static const char *const names[] = {
 		"libc.so", "libc-", "libm.so", "libstdc++", "libgcc_s", "libpthread", "ld-linux", "linux-vdso", "libgomp", "libcublas", "libcudnn", "libnccl",

@@ -108,7 +108,9 @@ void ct_rows_add(struct ct_page *page, struct ct_rows *rows, const char *label, 
 	if (!text)
 		return;
 	rows->row = ct_arena_grow(&page->arena, rows->row, &rows->n, sizeof *rows->row);
-	rows->row[rows->n - 1] = (struct ct_row){.label = ct_page_flat(page, label), .text = ct_page_flat(page, text), .style = style, .max_lines = CT_ROW_LINES};
+	rows->row[rows->n - 1] = (struct ct_row){
+		.label = ct_page_flat(page, label), .text = ct_page_flat(page, text), .style = style, .max_lines = CT_ROW_LINES,
+	};
 }
 
 void ct_rows_addf(struct ct_page *page, struct ct_rows *rows, const char *label, const char *format, ...)

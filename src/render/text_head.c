@@ -122,7 +122,8 @@ static const char *exception_name(struct ct_page *page, uint32_t code)
 	return text ? text : ct_arena_printf(&page->arena, "exception %" PRIu32, code);
 }
 
-static void add_counts(struct ct_page *page, struct ct_rows *rows, const char *label, const struct ct_exception_count *counts, size_t n, const char *tail)
+static void add_counts(struct ct_page *page, struct ct_rows *rows, const char *label, const struct ct_exception_count *counts, size_t n,
+		       const char *tail)
 {
 	for (size_t i = 0; i < n && i < 4; i++)
 		ct_rows_addf(page, rows, i ? "" : label, "%s in %s%s", exception_name(page, counts[i].exception),
@@ -169,7 +170,8 @@ static void add_other_kernels(struct ct_page *page, struct ct_rows *rows)
 	const struct ct_gpu *gpu = &page->incident->gpu;
 	for (size_t i = 0; i < gpu->n_other_kernels && i < 4; i++) {
 		const char *other = ct_page_flat(page, gpu->other_kernels[i].name);
-		ct_rows_add(page, rows, i ? "" : "also running", CT_PLAIN, other ? ct_name_fit(&page->arena, other, ct_rows_room(page, rows)) : "a kernel without a name");
+		const char *shown = other ? ct_name_fit(&page->arena, other, ct_rows_room(page, rows)) : "a kernel without a name";
+		ct_rows_add(page, rows, i ? "" : "also running", CT_PLAIN, shown);
 	}
 	if (gpu->n_other_kernels > 4)
 		ct_rows_addf(page, rows, "", "+ %zu more kernels", gpu->n_other_kernels - 4);

@@ -169,7 +169,8 @@ static const char *process_text(struct ct_page *page)
 static bool tells_much(const char *name)
 {
 	static const char *const names[] = {
-		"driver", "cuda", "cuda-gdb", "torch", "pytorch", "CUDA_VISIBLE_DEVICES", "RANK", "LOCAL_RANK", "WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID",
+		"driver", "cuda", "cuda-gdb", "torch", "pytorch", "CUDA_VISIBLE_DEVICES",
+		"RANK", "LOCAL_RANK", "WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID",
 	};
 	for (size_t i = 0; i < CT_COUNT(names); i++)
 		if (strcasecmp(name, names[i]) == 0)
@@ -222,7 +223,7 @@ static void print_run(struct ct_page *page)
 	add_when(page, &rows);
 	ct_rows_add(page, &rows, "ended", CT_PLAIN, ending_text(page));
 	if (in->engine)
-		ct_rows_addf(page, &rows, "engine", "%s%s%s%s", in->engine, in->engine_why ? " (" : "", in->engine_why ? in->engine_why : "", in->engine_why ? ")" : "");
+		ct_rows_add(page, &rows, "engine", CT_PLAIN, in->engine_why ? ct_arena_printf(&page->arena, "%s (%s)", in->engine, in->engine_why) : in->engine);
 	if (in->gpu.present)
 		ct_rows_add(page, &rows, "GPU read by", CT_PLAIN, in->gpu.source);
 	add_versions(page, &rows);

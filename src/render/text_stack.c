@@ -136,7 +136,8 @@ static void add_framework_run(struct ct_page *page, struct lines *lines, struct 
 	for (size_t i = 0; i < run.n; i++) {
 		if (run.n > MAX_FRAMEWORK_RUN && i == 1) {
 			size_t hidden = run.n - 3;
-			add_note_of_run(page, lines, "framework", ct_text_count(&page->arena, hidden, "more frame of installed packages", "more frames of installed packages"));
+			add_note_of_run(page, lines, "framework",
+					ct_text_count(&page->arena, hidden, "more frame of installed packages", "more frames of installed packages"));
 			i += hidden;
 		}
 		add_frame(page, lines, run.frame[i], CT_FRAME_FRAMEWORK);
