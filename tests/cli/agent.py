@@ -369,6 +369,33 @@ def check_odd_clients(python: str) -> None:
         equal(target.wait(PATIENCE_S), 0)
 
 
+def check_other_user(python: str) -> None:
+    if os.geteuid() != 0:
+        raise Skip("only root can be another user")
+    with lab() as l:
+        target = l.start_python(python, WAIT_FOR_INPUT)
+        read_json(target)
+        os.chmod(l.top, 0o711)
+        os.chmod(l.sockets, 0o711)
+        os.chmod(l.socket_path(target.pid), 0o666)  # as if the files' modes had not stopped them
+        child = os.fork()
+        if child == 0:
+            status = 1
+            with contextlib.suppress(OSError), contextlib.closing(socket.socket(socket.AF_UNIX)) as client:
+                os.setuid(65534)
+                client.settimeout(PATIENCE_S)
+                client.connect(l.socket_path(target.pid))
+                client.sendall(b"stacks\n")
+                with contextlib.suppress(ConnectionResetError):
+                    os._exit(2 if client.recv(1) else 0)
+                status = 0
+            os._exit(status)
+        equal(os.waitpid(child, 0)[1], 0)
+        assert json.loads(l.ask(target.pid))["threads"]
+        tell(target)
+        equal(target.wait(PATIENCE_S), 0)
+
+
 def check_bad_settings(python: str) -> None:
     bad: List[Dict[str, Optional[str]]] = [
         {"CUDATRAP_SUPERVISOR_PID": None}, {"CUDATRAP_SUPERVISOR_PID": ""}, {"CUDATRAP_SUPERVISOR_PID": "12x"},
@@ -398,7 +425,6 @@ try:
     ctypes.CDLL(None).cuLaunchKernel
 except AttributeError:
     pass
-print(sorted(os.listdir("/proc/self/fd")), file=sys.stderr)
 print("1", flush=True)
 sys.stdin.readline()
 sys.exit(6)
@@ -528,6 +554,7 @@ def list_cases() -> List[Tuple[str, Callable[[], None]]]:
     add("a program that reuses our descriptor keeps its connections", check_replaced_descriptor, python)
     add("a program that calls exec", check_exec, python)
     add("odd clients, and a folder with a long name", check_odd_clients, python)
+    add("another user is refused", check_other_user, python)
     add("settings that make no sense", check_bad_settings, python)
     add("a process without CUDA is left alone", check_without_cuda, python)
     return cases
