@@ -3,6 +3,7 @@ UNIT_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/unit $(CUNIT_CFLAGS) -DCT_T
 UNIT_LIBS = libcudatrap-unit.a $(CT_LIBS) $(CUNIT_LIBS)
 
 UNIT_TESTS = tests/unit/test_base
+include tests/unit/agent.mk
 
 if HAVE_CUNIT
 check_LIBRARIES += libcudatrap-unit.a

@@ -1,0 +1,43 @@
+// What the files of libcudatrap-agent.so share. This code runs inside programs that are not ours: libc only, nothing exported but
+// dlsym, no symbol newer than glibc 2.17 (GLIBC_BASE below), no thread-local storage, and no output.
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef CT_AGENT_PRIV_H
+#define CT_AGENT_PRIV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+// The oldest symbol version of glibc on this machine (sysdeps/unix/sysv/linux/*/shlib-versions).
+#if defined __x86_64__
+#define GLIBC_BASE "GLIBC_2.2.5"
+#elif defined __aarch64__
+#define GLIBC_BASE "GLIBC_2.17"
+#else
+#error "the agent knows x86-64 and aarch64"
+#endif
+
+// dlsym.c: the definition of name that the program would get from dlsym(RTLD_DEFAULT); NULL when there is none.
+// Functions that moved between libraries or got a new version in glibc 2.34 are had through this, not by linking.
+void *ct_agent_lookup(const char *name);
+
+// preload.c: the process has come to use CUDA. Starts listening, once a process; cheap when it already does.
+void ct_agent_cuda_seen(void);
+// The listening thread is about to end: a later ct_agent_cuda_seen() starts another.
+void ct_agent_not_listening(void);
+const char *ct_agent_dir(void);  // the folder of the sockets; absolute
+bool ct_agent_is_fork(void);     // the process was forked from one that had the agent, and has not called exec since
+
+// listen.c: the socket, opened by the thread that comes to use CUDA, so that whoever asks later finds it, and closed where the thread
+// could not be started; and the thread that serves it (pthread_create's signature).
+bool ct_agent_open_socket(void);
+void ct_agent_close_socket(void);
+void *ct_agent_listen(void *unused);
+// In a child after fork: closes what it inherited of the parent's sockets. Async-signal-safe.
+void ct_agent_close_inherited(void);
+
+// python.c: the stacks of all Python threads as the text of a JSON array, malloc()ed. On failure false, and *ret_why is a sentence in plain
+// ASCII without quotes (static storage). Waits for the GIL, without limit.
+bool ct_agent_python_stacks(char **ret_threads, char ret_version[32], const char **ret_why);
+
+#endif

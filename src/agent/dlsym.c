@@ -1,0 +1,131 @@
+// The one function the agent exports: dlsym, which sees that a program looks for the CUDA driver and then gets out of the way.
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "agent/agent_priv.h"
+
+typedef void *dlsym_fn(void *handle, const char *name);
+
+// Called by the stub below; returns where it shall jump to.
+dlsym_fn *ct_agent_on_dlsym(const char *name) __attribute__((used));
+
+// glibc finds out who asks for RTLD_NEXT from the return address, so the real dlsym has to be entered by a jump: after a call it
+// would take the agent for the asker and give back the wrong definition. Assembly, because C promises no tail call (none at -O0).
+#if defined __x86_64__
+__asm__(".text\n"
+	".globl dlsym\n"
+	".type dlsym, @function\n"
+	".p2align 4\n"
+	"dlsym:\n"
+	".cfi_startproc\n"
+	"	endbr64\n"
+	"	pushq %rdi\n"
+	".cfi_adjust_cfa_offset 8\n"
+	"	pushq %rsi\n"
+	".cfi_adjust_cfa_offset 8\n"
+	"	subq $8, %rsp\n"  // the stack is 16-aligned at a call
+	".cfi_adjust_cfa_offset 8\n"
+	"	movq %rsi, %rdi\n"
+	"	call ct_agent_on_dlsym\n"
+	"	addq $8, %rsp\n"
+	".cfi_adjust_cfa_offset -8\n"
+	"	popq %rsi\n"
+	".cfi_adjust_cfa_offset -8\n"
+	"	popq %rdi\n"
+	".cfi_adjust_cfa_offset -8\n"
+	"	jmp *%rax\n"
+	".cfi_endproc\n"
+	".size dlsym, . - dlsym\n");
+#elif defined __aarch64__
+__asm__(".text\n"
+	".globl dlsym\n"
+	".type dlsym, %function\n"
+	".p2align 4\n"
+	"dlsym:\n"
+	".cfi_startproc\n"
+	"	hint #34\n"  // bti c
+	"	stp x29, x30, [sp, #-32]!\n"
+	".cfi_def_cfa_offset 32\n"
+	".cfi_offset x29, -32\n"
+	".cfi_offset x30, -24\n"
+	"	mov x29, sp\n"
+	"	stp x0, x1, [sp, #16]\n"
+	"	mov x0, x1\n"
+	"	bl ct_agent_on_dlsym\n"
+	"	mov x16, x0\n"  // x16: an indirect jump that BTI allows to a function's start
+	"	ldp x0, x1, [sp, #16]\n"
+	"	ldp x29, x30, [sp], #32\n"
+	".cfi_restore x29\n"
+	".cfi_restore x30\n"
+	".cfi_def_cfa_offset 0\n"
+	"	br x16\n"
+	".cfi_endproc\n"
+	".size dlsym, . - dlsym\n");
+#endif
+
+// dlvsym at its oldest version: in libdl.so.2 before glibc 2.34, in libc.so.6 since.
+void *ct_agent_base_dlvsym(void *handle, const char *name, const char *version) __attribute__((visibility("default")));
+__asm__(".symver ct_agent_base_dlvsym, dlvsym@" GLIBC_BASE);
+
+static void *no_dlsym(void *handle, const char *name)
+{
+	(void)handle;
+	(void)name;
+	return NULL;
+}
+
+// RTLD_NEXT, not libc's own: another preloaded library may have a dlsym as well, and stays in the chain.
+static dlsym_fn *find_real(void)
+{
+	static const char *const versions[] = {GLIBC_BASE, "GLIBC_2.34"};
+	dlsym_fn *found = no_dlsym;
+	for (size_t i = 0; i < sizeof versions / sizeof versions[0]; i++) {
+		void *p = ct_agent_base_dlvsym(RTLD_NEXT, "dlsym", versions[i]);
+		if (!p)
+			continue;
+		memcpy(&found, &p, sizeof found);  // ISO C has no cast from object to function pointer
+		break;
+	}
+	return found;
+}
+
+// Found at the first call, which may come before our constructor and from several threads: they all find the same.
+static dlsym_fn *real_dlsym(void)
+{
+	static _Atomic(dlsym_fn *) known;
+	dlsym_fn *real = atomic_load_explicit(&known, memory_order_relaxed);
+	if (!real) {
+		real = find_real();
+		atomic_store_explicit(&known, real, memory_order_relaxed);
+	}
+	return real;
+}
+
+// What libcudart, ctypes and the other ways to the driver ask for first.
+static bool is_driver_entry(const char *name)
+{
+	static const char *const names[] = {"cuInit", "cuGetProcAddress", "cuGetProcAddress_v2", "cuDriverGetVersion"};
+	if (!name || name[0] != 'c' || name[1] != 'u')
+		return false;
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+dlsym_fn *ct_agent_on_dlsym(const char *name)
+{
+	dlsym_fn *real = real_dlsym();
+	if (is_driver_entry(name))
+		ct_agent_cuda_seen();
+	return real;
+}
+
+void *ct_agent_lookup(const char *name)
+{
+	void *found = real_dlsym()(RTLD_DEFAULT, name);
+	__asm__ volatile("" : : : "memory");  // keeps the line above a call: glibc must see us as the asker
+	return found;
+}

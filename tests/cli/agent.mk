@@ -1,0 +1,33 @@
+# The agent in real processes. What is loaded together with it is built like it: without sanitizers.
+AGENT_TEST_CFLAGS = -std=c17 $(WARN_CFLAGS) -fPIC
+
+check_PROGRAMS += tests/cli/agent-libcuda.so tests/cli/agent-who1.so tests/cli/agent-who2.so tests/cli/agent-who3.so \
+	tests/cli/agent_probe tests/cli/agent_ask
+
+tests_cli_agent_libcuda_so_SOURCES = tests/cli/agent_libcuda.c
+tests_cli_agent_libcuda_so_CFLAGS = $(AGENT_TEST_CFLAGS)
+tests_cli_agent_libcuda_so_LDFLAGS = -shared -Wl,-soname,libcuda.so.1
+
+tests_cli_agent_who1_so_SOURCES = tests/cli/agent_who.c
+tests_cli_agent_who1_so_CPPFLAGS = $(AM_CPPFLAGS) -DWHO=1
+tests_cli_agent_who1_so_CFLAGS = $(AGENT_TEST_CFLAGS)
+tests_cli_agent_who1_so_LDFLAGS = -shared -Wl,-soname,agent-who1.so
+tests_cli_agent_who2_so_SOURCES = tests/cli/agent_who.c
+tests_cli_agent_who2_so_CPPFLAGS = $(AM_CPPFLAGS) -DWHO=2
+tests_cli_agent_who2_so_CFLAGS = $(AGENT_TEST_CFLAGS)
+tests_cli_agent_who2_so_LDFLAGS = -shared -Wl,-soname,agent-who2.so
+tests_cli_agent_who3_so_SOURCES = tests/cli/agent_who.c
+tests_cli_agent_who3_so_CPPFLAGS = $(AM_CPPFLAGS) -DWHO=3
+tests_cli_agent_who3_so_CFLAGS = $(AGENT_TEST_CFLAGS)
+tests_cli_agent_who3_so_LDFLAGS = -shared -Wl,-soname,agent-who3.so
+
+tests_cli_agent_probe_SOURCES = tests/cli/agent_probe.c
+tests_cli_agent_probe_CFLAGS = $(AGENT_TEST_CFLAGS)
+tests_cli_agent_probe_LDFLAGS = -pthread -Wl,--no-as-needed
+tests_cli_agent_probe_LDADD = tests/cli/agent-who1.so tests/cli/agent-who2.so tests/cli/agent-who3.so -ldl
+
+tests_cli_agent_ask_SOURCES = tests/cli/agent_ask.c
+tests_cli_agent_ask_LDADD = $(CT_LIBS)
+
+TESTS += tests/cli/agent.py
+EXTRA_DIST += tests/cli/agent.py tests/cli/agent_lab.py
