@@ -1,1 +1,4 @@
 # Sources of hoststack/.
+libcudatrap_a_SOURCES += \
+	src/hoststack/hoststack.h \
+	src/hoststack/demangle.c
