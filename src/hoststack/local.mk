@@ -4,10 +4,16 @@ libcudatrap_a_SOURCES += \
 	src/hoststack/files.c \
 	src/hoststack/hoststack.h \
 	src/hoststack/hoststack_priv.h \
+	src/hoststack/combine.c \
+	src/hoststack/mark.c \
+	src/hoststack/merge.c \
+	src/hoststack/parse.c \
+	src/hoststack/sources.c \
 	src/hoststack/python_find.c \
 	src/hoststack/python_layout.c \
 	src/hoststack/python_lines.c \
 	src/hoststack/python_object.c \
 	src/hoststack/python_priv.h \
 	src/hoststack/python_process.c \
-	src/hoststack/python_walk.c
+	src/hoststack/python_walk.c \
+	src/hoststack/native_priv.h
