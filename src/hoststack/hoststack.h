@@ -36,21 +36,36 @@ struct ct_python_stacks {
 };
 
 // Walks the interpreter's structures of a running, blocked or stopped process: CPython 3.8 to 3.14, x86-64 and aarch64 layouts are the
-// same. CT_UNAVAILABLE when it is not a Python process or not a version we know (says which).
+// same. CT_UNAVAILABLE when it is not a Python process or not a version we know (says which); CT_DENIED, CT_NOT_FOUND as below.
+// Needs no stop of the process: a thread that runs Python code just then may be shown in the middle of a call.
 bool ct_hoststack_python_walk(struct ct_arena *arena, pid_t pid, struct ct_python_stacks *ret_stacks, struct ct_error *err);
 
-// Reads the agent's answer (JSON) into the same form.
+// Reads the agent's answer (JSON) into the same form. Entry flags are not in it; up to Python 3.10 they follow from the version.
+// CT_UNAVAILABLE with the agent's own words when it answered with an error.
 bool ct_hoststack_python_parse(struct ct_arena *arena, const char *json, size_t length, struct ct_python_stacks *ret_stacks, struct ct_error *err);
 
-// Native stacks of all threads into incident->threads (stops the process for the time of it; one tracer at a time).
-// launch_tid: 0 unknown; else that thread is first and marked.
+// Names, lines and sources from the agent, entry flags from the walk for the threads in which both saw the same functions; threads that
+// only one of them saw as they are. The result borrows from both.
+void ct_hoststack_combine(struct ct_arena *arena, const struct ct_python_stacks *agent, const struct ct_python_stacks *walk,
+			  struct ct_python_stacks *ret_stacks);
+
+// Native stacks of all threads appended to incident->threads. Each thread is stopped only while its own stack is read, and always goes on
+// as it was before, stopped ones stay stopped. One tracer at a time: not while a debugger is attached.
+// CT_DENIED: ptrace is refused, the hint says by whom. CT_NOT_FOUND: the process is gone.
+// CT_TIMEOUT: the deadline came first; the threads read until then are in the incident.
 bool ct_hoststack_native(struct ct_incident *incident, pid_t pid, int64_t deadline_us, struct ct_error *err);
 
-// Puts the Python frames in the place of the interpreter's own; threads that exist on one side only are kept as they are.
+// Puts the Python frames in the place of the interpreter's own, and drops the interpreter's other frames. Where the numbers do not
+// agree a thread keeps its native frames, gets the Python frames in `python`, and merge_note says the numbers. Threads that exist on one
+// side only are kept as they are: those of the Python side are added, with their frames in `frames`. Texts are copied.
 void ct_hoststack_merge(struct ct_incident *incident, const struct ct_python_stacks *stacks);
 
+// Fills `source` of Python frames, and of native frames that have an absolute path, from the files as process pid sees them (0, or a
+// process that is gone: as we do): regular files up to 4 MiB, the line trimmed and cut at 200 columns.
+void ct_hoststack_add_sources(struct ct_incident *incident, pid_t pid);
+
 // Marks the launching thread and moves it to the front: by launch_tid when not 0, else the thread that is blocked in a launch or
-// synchronisation call of libcuda; says how it knows. No thread is marked when there is no telling.
+// synchronisation call of libcuda; says how it knows. No thread is marked when there is no telling: a note says why.
 void ct_hoststack_mark_launching(struct ct_incident *incident, int64_t launch_tid);
 
 // A C++ name demangled into the arena; symbol itself when it is not mangled. Splits "$kernel$callee".

@@ -1,2 +1,3 @@
 # tests/cli
 include tests/cli/agent.mk
+include tests/cli/hoststack.mk
