@@ -17,3 +17,4 @@ check_PROGRAMS += $(UNIT_TESTS)
 endif
 
 TESTS += $(UNIT_TESTS)
+include tests/unit/diagnose.mk

@@ -1,0 +1,9 @@
+# Tests of diagnose/.
+EXTRA_DIST += tests/data/assert-lines/README tests/data/assert-lines/cases.jsonl
+UNIT_TESTS += tests/unit/test_assertline
+
+if HAVE_CUNIT
+tests_unit_test_assertline_SOURCES = tests/unit/test_assertline.c tests/unit/assertcases.h tests/unit/diagnose_standin.c
+tests_unit_test_assertline_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_assertline_LDADD = $(UNIT_LIBS)
+endif
