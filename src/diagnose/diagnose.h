@@ -14,7 +14,7 @@
 
 // A parsed device assert line. Texts are cleaned and live in the arena given.
 struct ct_assert_line {
-	const char *prefix;  // what stood in front of the file ("[rank0]:"), "" if nothing
+	const char *prefix;  // what stood in front of the file ("[rank0]:", a progress bar), "" if nothing
 	const char *file;    // NULL when it was cut away
 	uint32_t line;
 	const char *function;  // NULL when absent
@@ -23,7 +23,8 @@ struct ct_assert_line {
 	bool has_position;  // false when two processes' lines are mixed and the coordinates cannot be trusted
 };
 
-// Parses the first device assert in text (which may hold line breaks). False when there is none.
+// Parses the first device assert in text (which may hold line breaks): the driver's line, PyTorch's device printf, or the
+// paragraph of a TORCH_USE_CUDA_DSA build. False when there is none, or when its end is missing.
 bool ct_parse_assert_line(struct ct_arena *arena, const char *text, size_t length, struct ct_assert_line *ret_line);
 
 // The streaming form: bytes as they pass, in any pieces. Bounded memory whatever comes in; 100,000 equal assert lines
@@ -35,7 +36,9 @@ void ct_loglines_free(struct ct_loglines *lines);
 void ct_loglines_feed(struct ct_loglines *lines, int stream, const char *bytes, size_t length);
 // The driver's "You can now attach a debugger to the application (PID n)": called at once, also before the line's end.
 void ct_loglines_on_waiting(struct ct_loglines *lines, void (*waiting)(void *context, int64_t pid), void *context);
-// Fills incident->assertion (the first assert), incident->log; closes open lines.
+// Fills incident->assertion (the first assert) and replaces incident->log; closes open lines. After the GPU part, when there
+// is one: its grid and block extents then order the runs, else the extent of the coordinates seen does.
+// An assert already there from the image or the debugger keeps its texts when the log's line was damaged.
 void ct_loglines_finish(struct ct_loglines *lines, struct ct_incident *incident);
 // The recognised lines as they came (cleaned, one a line, at most 256 KiB, then a line that says how many more): for the report
 // folder. Borrowed until the next feed.
@@ -44,7 +47,8 @@ const char *ct_loglines_raw(const struct ct_loglines *lines, size_t *ret_length)
 // ---- What kind of incident it is ---------------------------------------------------------------------------
 
 // Sets incident->kind from the GPU part, the assert and the log, joins the assert with the failing groups, and adds the notes
-// on what was not established.
+// on what was not established. Call it once, after everything else is filled in; without evidence the kind that the trigger
+// set stays.
 void ct_diagnose(struct ct_incident *incident);
 
 #endif

@@ -1,3 +1,4 @@
 # tests/fuzz
 include tests/fuzz/incident.mk
 include tests/fuzz/hoststack.mk
+include tests/fuzz/diagnose.mk

@@ -22,3 +22,4 @@ TESTS += $(UNIT_TESTS)
 include tests/unit/incident.mk
 include tests/unit/render.mk
 include tests/unit/hoststack.mk
+include tests/unit/diagnose.mk
