@@ -1,7 +1,7 @@
 # Fuzz targets of diagnose/.
 if FUZZERS
 noinst_PROGRAMS += tests/fuzz/fuzz_loglines
-tests_fuzz_fuzz_loglines_SOURCES = tests/fuzz/fuzz_loglines.c tests/unit/diagnose_standin.c
+tests_fuzz_fuzz_loglines_SOURCES = tests/fuzz/fuzz_loglines.c
 tests_fuzz_fuzz_loglines_CFLAGS = $(AM_CFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_loglines_LDADD = $(CT_LIBS)
 endif
