@@ -20,6 +20,8 @@ from . import collect, emit
 
 
 def run() -> None:
+    if not gdb.selected_inferior().pid:
+        raise gdb.GdbError("neither attached to a process nor opened a dump")  # the front-end reads the reason in the log
     # The document is on disk before the process is let go: detaching may hang, and is the first thing to be cut short.
     emit.write(os.environ["CUDATRAP_GDB_OUT"], collect.collect())
     after = os.environ.get("CUDATRAP_GDB_AFTER", "")

@@ -66,6 +66,8 @@ const char *ct_cudagdb_in_path(struct ct_arena *arena, const char *path, const c
 
 // ---- read.c
 
+// Does log hold words whose meaning is known? Then err says it in ours.
+bool ct_cudagdb_known_reason(const char *log, struct ct_error *err);
 // Says in our words why there is no document: log is what cuda-gdb printed. Returns false.
 bool ct_cudagdb_explain(const char *log, const struct ct_child_result *result, struct ct_error *err);
 // A dump that the driver gave up on makes cuda-gdb die: found here, cheaply, before it is opened.

@@ -530,16 +530,17 @@ bool ct_mi_collect(struct ct_mi_session *session, const struct ct_cudagdb *gdb, 
 	json_object_set_new(gpu.root, "gpu", gpu.part);
 	json_object_set_new(gpu.root, "collectors", gpu.collectors);
 	set_text(gpu.part, "source", ct_arena_printf(session->arena, "cuda-gdb %s (MI)", gdb->version));
-	bool any = false;
-	for (size_t i = 0; i < CT_COUNT(questions); i++)
-		any |= run_question(&gpu, questions[i].name, questions[i].question);
+	// Without a device there is nothing to ask about.
+	bool any = run_question(&gpu, questions[0].name, questions[0].question);
+	for (size_t i = 1; any && i < CT_COUNT(questions); i++)
+		run_question(&gpu, questions[i].name, questions[i].question);
 	json_object_set_new(gpu.root, "kind", json_string(fault_kind(&gpu)));
 	if (!any)
 		json_object_del(gpu.root, "gpu");
 	add_row(&gpu, "gpu", any ? "partial" : "failed", start_us,
 		any ? "read with a cuda-gdb that has no gdb.cuda: the exceptions of other warps, the stacks of other groups, kernel symbols and traps are not known"
 		    : "nothing was read");
-	char *text = json_dumps(gpu.root, JSON_COMPACT);
+	char *text = json_dumps(gpu.root, JSON_COMPACT | JSON_REAL_PRECISION(9));
 	json_decref(gpu.root);
 	if (!text)
 		return ct_fail(err, CT_FORMAT, "the answers of cuda-gdb are no valid text");

@@ -44,13 +44,21 @@ static void error_word(const char *log, char *ret_word, size_t size)
 	snprintf(ret_word, size, "%.*s", (int)(n < size ? n : size - 1), at ? at : "");
 }
 
-bool ct_cudagdb_explain(const char *log, const struct ct_child_result *result, struct ct_error *err)
+bool ct_cudagdb_known_reason(const char *log, struct ct_error *err)
 {
 	for (size_t i = 0; i < CT_COUNT(reasons); i++)
 		if (strstr(log, reasons[i].needle)) {
 			ct_fail(err, reasons[i].code, "%s", reasons[i].text);
-			return ct_hint(err, "%s", reasons[i].hint);
+			ct_hint(err, "%s", reasons[i].hint);
+			return true;
 		}
+	return false;
+}
+
+bool ct_cudagdb_explain(const char *log, const struct ct_child_result *result, struct ct_error *err)
+{
+	if (ct_cudagdb_known_reason(log, err))
+		return false;
 	if (result->timed_out) {
 		ct_fail(err, CT_TIMEOUT, "cuda-gdb did not finish in time and was ended");
 		return ct_hint(err, "give it more time, or use core dumps: --engine core");

@@ -1,6 +1,7 @@
 // Runs cuda-gdb on a process or a dump, with our scripts in it, and brings back the document that they write.
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <errno.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -81,6 +82,31 @@ static bool check_job(const struct ct_cudagdb_job *job, struct ct_arena *arena, 
 	return link_core(job, arena, err);
 }
 
+// A document without a GPU part: cuda-gdb was in the process, and the CUDA side was refused or is not there.
+static bool has_gpu_part(const struct ct_str *json)
+{
+	json_t *root = json_loadb(ct_str_text(json), json->length, 0, NULL);
+	bool has = json_is_object(json_object_get(root, "gpu"));
+	json_decref(root);
+	return has;
+}
+
+static bool read_document(const char *path, const struct ct_str *log, const struct ct_child_result *result, struct ct_str *ret_json, struct ct_error *err)
+{
+	// Written whole before the target is let go: it counts even if cuda-gdb crashed or hung after that.
+	struct ct_error missing = CT_ERROR_INIT;
+	CT_AUTO(ct_auto_str) struct ct_str json = CT_STR_INIT;
+	if (ct_read_file(path, CT_CUDAGDB_JSON_LIMIT, &json, &missing)) {
+		if (!has_gpu_part(&json) && ct_cudagdb_known_reason(ct_str_text(log), err))
+			return false;
+		ct_str_append(ret_json, ct_str_text(&json), json.length);
+		return true;
+	}
+	if (missing.code != CT_NOT_FOUND)
+		return ct_fail(err, missing.code, "%s", missing.text);
+	return ct_cudagdb_explain(ct_str_text(log), result, err);
+}
+
 bool ct_cudagdb_collect(const struct ct_cudagdb *gdb, const struct ct_cudagdb_job *job, struct ct_str *ret_json, struct ct_error *err)
 {
 	CT_AUTO(ct_arena_done) struct ct_arena arena = CT_ARENA_INIT;
@@ -95,12 +121,5 @@ bool ct_cudagdb_collect(const struct ct_cudagdb *gdb, const struct ct_cudagdb_jo
 	struct ct_child_result result;
 	if (!run_scripts(gdb, job, &arena, &log, &result, err))
 		return ct_fail_in(err, "cuda-gdb %s", gdb->version);
-	// Written whole before the target is let go: it counts even if cuda-gdb crashed or hung after that.
-	struct ct_error missing = CT_ERROR_INIT;
-	if (ct_read_file(json_path, CT_CUDAGDB_JSON_LIMIT, ret_json, &missing))
-		return true;
-	if (missing.code != CT_NOT_FOUND)
-		return ct_fail(err, missing.code, "%s", missing.text);
-	ct_cudagdb_explain(ct_str_text(&log), &result, err);
-	return ct_fail_in(err, "cuda-gdb %s", gdb->version);
+	return read_document(json_path, &log, &result, ret_json, err) || ct_fail_in(err, "cuda-gdb %s", gdb->version);
 }
