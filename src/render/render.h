@@ -27,4 +27,7 @@ struct ct_renderer {
 extern const struct ct_renderer ct_renderers[];
 const struct ct_renderer *ct_renderer_find(const char *name);  // NULL: no such format
 
+// The short name of a kernel as people say it: no return type, parameters, scopes or template arguments. In the arena, or name itself.
+const char *ct_render_kernel_word(struct ct_arena *arena, const char *name);
+
 #endif

@@ -13,7 +13,9 @@
 const char *ct_report_id(struct ct_incident *incident);
 
 // Creates base_dir (0700) when missing and base_dir/incident->id, and writes the three files. *ret_path is in the incident's
-// arena. On failure nothing half-written stays, err says why (not writable, disk full).
+// arena; it is relative when base_dir is. base_dir may be a symbolic link to a folder. An incident->id that is missing, unsafe as a
+// name or taken is replaced. On failure nothing half-written stays, the incident is as it was, err says why (not writable, disk full).
+// The caller ignores SIGXFSZ, or a file-size limit ends the process instead.
 bool ct_report_write(struct ct_incident *incident, const char *base_dir, const char *log, size_t log_length, const char **ret_path, struct ct_error *err);
 
 #endif

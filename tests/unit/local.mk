@@ -17,3 +17,6 @@ check_PROGRAMS += $(UNIT_TESTS)
 endif
 
 TESTS += $(UNIT_TESTS)
+
+include tests/unit/incident.mk
+include tests/unit/render.mk

@@ -1,0 +1,21 @@
+// The table of formats.
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "render/render.h"
+
+#include <string.h>
+
+#include "render/formats.h"
+
+const struct ct_renderer ct_renderers[] = {
+	{.name = "text", .extension = "txt", .render = ct_render_text},
+	{.name = "json", .extension = "json", .render = ct_render_json},
+	{.name = NULL, .extension = NULL, .render = NULL},
+};
+
+const struct ct_renderer *ct_renderer_find(const char *name)
+{
+	for (const struct ct_renderer *r = ct_renderers; name && r->name; r++)
+		if (strcmp(r->name, name) == 0)
+			return r;
+	return NULL;
+}
