@@ -258,7 +258,7 @@ def demangle(symbol: str) -> str:
 
 KERNEL_ROW = re.compile(
     r"^\s*\*?\s*(?P<kernel>\d+)\s+(?:-|\d+)\s+(?P<device>\d+)\s+(?P<grid>-?\d+)\s+\S+\s+0x[0-9a-f]+"
-    r"(?:\s+\(\d+,\d+,\d+\)){2,3}\s+(?P<name>\S.*?)\((?P<arguments>.*)\)\s*$"
+    r"(?:\s+\(\d+,\d+,\d+\)){2,3}\s+(?P<invocation>\S.*\))\s*$"
 )
 
 
@@ -270,11 +270,22 @@ def parse_kernels(text: str) -> Tuple[Dict[GridKey, str], List[str]]:
         if not line.strip() or line.split()[0] == "Kernel" or line.strip() == "No CUDA kernels.":
             continue
         match = KERNEL_ROW.match(line)
-        if match:
-            names[(int(match["device"]), int(match["grid"]))] = match["name"]
+        name = invoked(match["invocation"]) if match else ""
+        if match and name:
+            names[(int(match["device"]), int(match["grid"]))] = name
         else:
             unread.append(line.strip())
     return names, unread
+
+
+def invoked(invocation: str) -> str:
+    """`f<(E)1>(n=3)` -> `f<(E)1>`: the arguments are in the last pair of parentheses; "" when they do not pair."""
+    depth = 0
+    for at in range(len(invocation) - 1, -1, -1):
+        depth += {")": 1, "(": -1}.get(invocation[at], 0)
+        if depth == 0:
+            return invocation[:at]
+    return ""
 
 
 # ---- frames and images ----------------------------------------------------------------------------------------------

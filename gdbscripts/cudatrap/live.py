@@ -38,9 +38,8 @@ QUIET = (
     "set breakpoint pending on",
     "handle all nostop noprint pass",
     "handle SIGINT nostop noprint pass",  # not in "all"
-    # __trap() in device code arrives as this. A program that handles its own SIGTRAP dies of it under any gdb: the kernel resets the handler
-    # at the next breakpoint or step.
-    "handle SIGTRAP stop noprint pass",
+    # __trap() in device code arrives as this. noprint would mean nostop; with pass, the program would get those of its own start.
+    "handle SIGTRAP stop print nopass",
 )
 
 
@@ -66,7 +65,7 @@ class Session:
         for command in QUIET:
             gdb.execute(command, to_string=True)
         for name in exception_signals():
-            gdb.execute(f"handle {name} stop noprint nopass", to_string=True)
+            gdb.execute(f"handle {name} stop print nopass", to_string=True)
         if self.environment.get("CUDATRAP_GDB_API_FAILURES"):
             gdb.execute("set cuda api_failures stop", to_string=True)
         for function in self.environment.get("CUDATRAP_GDB_BREAK", "").split(","):
@@ -81,7 +80,7 @@ class Session:
         command = "run"
         while command:
             self.last_stop = None
-            gdb.execute(command, to_string=True)
+            gdb.execute(command)  # with to_string=True gdb (14.2) sends no stop event
             command = self.next_command() if gdb.selected_inferior().pid else ""
 
     def next_command(self) -> str:
@@ -140,12 +139,21 @@ def stop_kind(event: Any, api_failures: bool) -> str:
     """ "fault", "api-error", "host-trap" (a signal of the program's own) or "other"."""
     on_device = gdb.cuda.get_focus_physical() is not None
     if isinstance(event, gdb.SignalEvent):
-        if event.stop_signal.startswith("CUDA_EXCEPTION") or (on_device and event.stop_signal == "SIGTRAP"):
-            return "fault"
-        return "host-trap" if event.stop_signal == "SIGTRAP" else "other"
+        return "fault" if event.stop_signal.startswith("CUDA_EXCEPTION") else "other"
+    if on_device:
+        return "fault"  # a breakpoint or trap instruction in device code
     if isinstance(event, gdb.BreakpointEvent):
-        return "fault" if on_device else "other"
-    return "api-error" if api_failures else "other"
+        return "other"
+    # gdb has no SignalEvent for SIGTRAP. One that a process has sent has a code up to 0.
+    return "api-error" if api_failures and not is_sent_trap() else "host-trap"
+
+
+def is_sent_trap() -> bool:
+    try:
+        information = gdb.parse_and_eval("$_siginfo")
+        return int(information["si_signo"]) == signal.SIGTRAP and int(information["si_code"]) <= 0
+    except (gdb.error, RuntimeError):
+        return False
 
 
 def exception_signals() -> List[str]:

@@ -72,7 +72,7 @@ struct ct_cudagdb_live {
 bool ct_cudagdb_free_fds(int ret_fds[3], struct ct_error *err);
 
 // What to execute, instead of the target and in the same place, to run it under cuda-gdb: descriptors 0, 1 and 2 become the target's,
-// cuda-gdb itself has /dev/null and its log. The target sees its own arguments, environment, descriptors and signals (but SIGTRAP).
+// cuda-gdb itself has /dev/null and its log. The target sees its own arguments, environment, descriptors and signals.
 // The exit status is the target's, or 128 + its signal; the status file tells them apart. argv and envp end in NULL and live in the arena.
 bool ct_cudagdb_live_argv(struct ct_arena *arena, const struct ct_cudagdb *gdb, const struct ct_cudagdb_live *live, char ***ret_argv,
 			  char ***ret_environment, struct ct_error *err);

@@ -90,7 +90,9 @@ static json_t *dim3_json(struct ct_dim3 d)
 
 static json_t *exception_json(uint32_t code)
 {
-	return json_pack("{s:I}", "code", (json_int_t)code);
+	json_t *object = json_pack("{s:I}", "code", (json_int_t)code);
+	set_text(object, "name", ct_exception_word(code));
+	return object;
 }
 
 static void add_row(struct gpu *gpu, const char *name, const char *status, int64_t start_us, const char *detail)

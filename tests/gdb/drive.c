@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cudagdb/cudagdb.h"
+#include "incident/incident.h"
 
 #define DEADLINE_US ((int64_t)120 * 1000 * 1000)
 
@@ -30,6 +31,9 @@ static int collect(struct ct_cudagdb gdb, struct ct_cudagdb_job job, bool by_mi)
 		gdb.has_gdb_cuda = false;
 	job.deadline_us = ct_now_us() + DEADLINE_US;
 	if (!ct_cudagdb_collect(&gdb, &job, &json, &err))
+		return failed(&err);
+	CT_AUTO(ct_incident_auto) struct ct_incident *incident = ct_incident_new();
+	if (!ct_incident_read_gpu_json(incident, json.data, json.length, &err))
 		return failed(&err);
 	fwrite(json.data, 1, json.length, stdout);
 	return 0;

@@ -16,6 +16,9 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import tap  # noqa: E402
 
+sys.path.insert(0, os.path.join(tap.TOP, "tests", "unit"))
+import schema_check  # noqa: E402
+
 UNREADABLE = "truncated"
 
 
@@ -66,7 +69,15 @@ def collect(dump: str, how: str = "core") -> Any:
         tap.equal(left, set(), "files left behind")
         if os.path.isdir(os.path.join(scratch, "cuda-dbg")):
             tap.equal(os.listdir(os.path.join(scratch, "cuda-dbg")), [], "sessions left behind")
-        return json.loads(done.stdout)
+        document = json.loads(done.stdout)
+        check_form(document)
+        return document
+
+
+def check_form(document: Any) -> None:
+    with open(os.path.join(tap.TOP, "doc", "incident.schema.json"), encoding="utf-8") as file:
+        schema = json.load(file)
+    tap.equal(list(schema_check.errors(document, schema, schema)), [], "form of the document")
 
 
 def compare(name: str) -> None:
@@ -184,7 +195,7 @@ def test_machine_interface_tells_the_faulting_warp() -> None:
     document = by_interface("address.rel")
     group = document["gpu"]["groups"][0]
     tap.equal(document["kind"], "exception")
-    tap.equal(group["exception"], {"code": 7})
+    tap.equal(group["exception"], {"code": 7, "name": "warp-invalid-address-space"})
     tap.equal(group["whole_warps"], True)
     tap.equal(group["thread_runs"], [{"first": [0, 0, 0], "last": [31, 0, 0], "count": 32}])
     tap.equal(group["error_pc"], "0x7fbf7f7a0100")
