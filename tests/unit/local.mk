@@ -20,3 +20,4 @@ TESTS += $(UNIT_TESTS)
 
 include tests/unit/incident.mk
 include tests/unit/render.mk
+include tests/unit/cudagdb.mk
