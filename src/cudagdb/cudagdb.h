@@ -26,7 +26,8 @@ struct ct_cudagdb_search {
 
 // Looks in this order: explicit_path (may be NULL), CUDATRAP_CUDA_GDB, PATH, CUDA_HOME and CUDA_PATH, /usr/local/cuda*/bin,
 // /opt/cuda/bin, the CUDA of target_exe's environment (conda prefix, nvidia wheels beside its python). The first with gdb.cuda
-// wins; else the first that runs. environment is the target's. An explicit one that does not work is an error, not a hint to go on.
+// wins; else the first that runs. environment is the target's. An explicit one (either way) that does not work is an error, not a
+// hint to go on. Each is tried by running it; nothing is remembered. ret_search (may be NULL) is filled on failure, too.
 bool ct_cudagdb_find(struct ct_arena *arena, const char *explicit_path, char *const *environment, const char *target_exe, struct ct_cudagdb *ret_gdb,
 		     struct ct_cudagdb_search *ret_search, struct ct_error *err);
 
@@ -39,13 +40,50 @@ struct ct_cudagdb_job {
 	pid_t pid;              // attach to this; 0: open core_path
 	const char *core_path;
 	enum ct_cudagdb_after after;
-	int64_t deadline_us;    // ct_now_us() scale; cuda-gdb is killed then
-	const char *scratch_dir;  // private, exists: TMPDIR and cwd of cuda-gdb, its log, its JSON
-	bool verbose;           // its own output to our stderr
+	pid_t launching_tid;      // the thread that gets the SIGABRT; 0: the process
+	int64_t deadline_us;      // ct_now_us() scale; cuda-gdb is killed then
+	const char *scratch_dir;  // private, exists, absolute: cwd of cuda-gdb, its log (cuda-gdb.log), its JSON; TMPDIR when a core is opened
+	bool verbose;             // its own output to our stderr
 };
 
 // Runs it to the end. *ret_json: the document that ct_incident_read_gpu_json() reads. On failure err says what cuda-gdb said in our
-// words (ptrace refused, driver too old, MPS, crashed, hung), never its own noise.
+// words (ptrace refused, driver too old, MPS, crashed, hung), never its own noise. A cuda-gdb without Python or gdb.cuda is driven
+// through its machine interface: fewer facts, and the collector row says which are missing.
+// Waits for its child with waitpid(): the caller must not reap that away.
 bool ct_cudagdb_collect(const struct ct_cudagdb *gdb, const struct ct_cudagdb_job *job, struct ct_str *ret_json, struct ct_error *err);
+
+// The whole run under cuda-gdb.
+struct ct_cudagdb_live {
+	char *const *argv;        // of the target; a script is run by the interpreter of its first line, as the kernel would
+	char *const *environment;  // of the target, whole
+	const char *scratch_dir;  // private, exists, absolute: gets the files below
+	const int *fds;           // three of 3..9: free in the process that executes the result, see ct_cudagdb_free_fds()
+	const char *break_on;     // device functions to stop in, separated by commas; NULL: none, exceptions stop all the same
+	bool api_failures;        // stop at CUDA calls that fail, too
+	bool continue_after;      // go on after a fault instead of ending the target
+};
+
+// Files in scratch_dir: the JSON of the first fault (the next ones are ".2", ".3", ...), the state of the target, cuda-gdb's own words.
+#define CT_CUDAGDB_LIVE_JSON "gpu.json"
+#define CT_CUDAGDB_LIVE_STATUS "live-status.json"
+#define CT_CUDAGDB_LOG "cuda-gdb.log"
+
+// Three descriptors from 3 to 9 that are not open in this process, for live.fds.
+bool ct_cudagdb_free_fds(int ret_fds[3], struct ct_error *err);
+
+// What to execute, instead of the target and in the same place, to run it under cuda-gdb: descriptors 0, 1 and 2 become the target's,
+// cuda-gdb itself has /dev/null and its log. The target sees its own arguments, environment, descriptors and signals.
+// The exit status is the target's, or 128 + its signal; the status file tells them apart. argv and envp end in NULL and live in the arena.
+bool ct_cudagdb_live_argv(struct ct_arena *arena, const struct ct_cudagdb *gdb, const struct ct_cudagdb_live *live, char ***ret_argv,
+			  char ***ret_environment, struct ct_error *err);
+
+struct ct_cudagdb_live_status {
+	pid_t pid;  // of the target; 0: not started yet
+	bool exited, signaled, killed;  // killed: by us, after a fault
+	int status;  // exit status or signal number
+};
+
+// Reads the status file; one that is not there yet is a status of zeros.
+bool ct_cudagdb_live_status(const char *scratch_dir, struct ct_cudagdb_live_status *ret_status, struct ct_error *err);
 
 #endif

@@ -1,1 +1,16 @@
-# tests/gdb
+# The scripts under a real cuda-gdb and without one, and the C side that runs them.
+check_PROGRAMS += tests/gdb/drive tests/gdb/host
+tests_gdb_drive_SOURCES = tests/gdb/drive.c
+tests_gdb_drive_LDADD = $(CT_LIBS)
+tests_gdb_host_SOURCES = tests/gdb/host.c
+# Without sanitizers: the leak checker does not work in a program that is being debugged.
+tests_gdb_host_CFLAGS = -std=c17 $(WARN_CFLAGS)
+
+TESTS += tests/gdb/test_model.py tests/gdb/test_live.py tests/gdb/test_dumps.py
+EXTRA_DIST += tests/gdb/tap.py tests/gdb/test_model.py tests/gdb/test_live.py tests/gdb/test_dumps.py
+
+GPU_CORES = address.dbg address.line address.rel assert.dbg assert.line assert.rel graph.rel many.rel misaligned.rel shared.rel spin.line \
+	stack.dbg stack.line stack.rel torch-cross-entropy-sm90 trap.rel
+EXTRA_DIST += $(GPU_CORES:%=tests/data/gpu-cores/%.nvcore.xz) $(GPU_CORES:%=tests/data/gpu-cores/expected/%.gpu.json) \
+	tests/data/gpu-cores/expected/README.md tests/data/gpu-cores/truncated.nvcore.xz tests/data/gpu-cores/README.md \
+	tests/data/gpu-cores/faults.cu tests/data/gpu-cores/ce.py

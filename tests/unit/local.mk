@@ -23,3 +23,4 @@ include tests/unit/incident.mk
 include tests/unit/render.mk
 include tests/unit/hoststack.mk
 include tests/unit/diagnose.mk
+include tests/unit/cudagdb.mk

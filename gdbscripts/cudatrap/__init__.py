@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The part of cudatrap that runs inside cuda-gdb (12.7 and later; its Python is 3.8 to 3.12).
+
+Importing registers nothing and reads nothing:
+
+model.py     plain records in, plain dicts out; knows no gdb, runs in any Python 3.8
+image.py     the few facts that cuda-gdb does not tell, from the ELF images of the GPU code; no gdb either
+focus.py     moves the focus and puts it back
+collect.py   the GPU's state, through gdb.cuda and expressions, as the dict that emit.py writes
+emit.py      a dict to a file, all of it or nothing
+main.py      what the front-end runs: attach or open, collect, emit, let go
+live.py      what the front-end runs when the whole program runs under cuda-gdb
+commands.py  the commands for people; commands.register() makes them
+"""
