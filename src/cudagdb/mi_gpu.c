@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "cudagdb/cudagdb_priv.h"
-#include "incident/incident.h"
+#include "cudagdb/mi_groups.h"
 
-enum { MAX_FRAMES = 64, MAX_GROUPS = 64, WARP_LANES = 32 };
+enum { MAX_FRAMES = 64, MAX_GROUPS = 64 };
 
 // What cuda-gdb prints as the exception of a lane (strings of cuda-gdb 13.0), and CUDBGException_t.
 static const struct {
@@ -25,21 +25,10 @@ static const struct {
 };
 enum { EXCEPTION_ASSERT = 12 };
 
-// Threads that follow each other, all at one PC: a row of -cuda-info-threads.
-struct span {
-	struct ct_dim3 from_block, to_block, from_thread, to_thread;
-	uint64_t count, pc;
-	const char *file;
-	uint32_t line;
-};
-
 struct gpu {
 	struct ct_mi_session *session;
 	const char *device, *sm, *warp, *lane, *kernel;  // of the focus; NULL: the focus is on the host
-	bool has_dims;
-	struct ct_dim3 grid_dim, block_dim;
-	struct span *spans;
-	size_t n_spans;
+	struct ct_mi_spans threads;
 	json_t *root, *part, *collectors;
 };
 
@@ -74,18 +63,6 @@ static void set_number(json_t *object, const char *key, const char *text)
 	uint64_t value;
 	if (parse_u64(text, &value) && value <= INT64_MAX)
 		json_object_set_new(object, key, json_integer((json_int_t)value));
-}
-
-static void set_hex(json_t *object, const char *key, uint64_t value)
-{
-	char text[32];
-	snprintf(text, sizeof text, "0x%" PRIx64, value);
-	json_object_set_new(object, key, json_string(text));
-}
-
-static json_t *dim3_json(struct ct_dim3 d)
-{
-	return json_pack("[I,I,I]", (json_int_t)d.x, (json_int_t)d.y, (json_int_t)d.z);
 }
 
 static json_t *exception_json(uint32_t code)
@@ -163,12 +140,12 @@ static json_t *kernel_json(struct gpu *gpu, const struct ct_mi_value *row, bool 
 	set_number(kernel, "grid_id", ct_mi_text(row->first, "grid"));
 	struct ct_dim3 grid, block;
 	if (parse_dim3(ct_mi_text(row->first, "gridDim"), &grid) && parse_dim3(ct_mi_text(row->first, "blockDim"), &block)) {
-		json_object_set_new(kernel, "grid_dim", dim3_json(grid));
-		json_object_set_new(kernel, "block_dim", dim3_json(block));
+		json_object_set_new(kernel, "grid_dim", ct_mi_dim3_json(grid));
+		json_object_set_new(kernel, "block_dim", ct_mi_dim3_json(block));
 		if (is_failing) {
-			gpu->has_dims = grid.x && grid.y && grid.z && block.x && block.y && block.z;
-			gpu->grid_dim = grid;
-			gpu->block_dim = block;
+			gpu->threads.has_dims = grid.x && grid.y && grid.z && block.x && block.y && block.z;
+			gpu->threads.grid_dim = grid;
+			gpu->threads.block_dim = block;
 		}
 	}
 	return kernel;
@@ -202,7 +179,7 @@ static bool ask_threads(struct gpu *gpu, struct ct_error *err)
 		return false;
 	size_t unread = 0;
 	for (const struct ct_mi_value *row = table_rows(&answer); row; row = row->next) {
-		struct span span = {.count = 0};
+		struct ct_mi_span span = {.count = 0};
 		uint64_t line = 0;
 		if (!parse_dim3(ct_mi_text(row->first, "from_blockIdx"), &span.from_block) || !parse_dim3(ct_mi_text(row->first, "to_blockIdx"), &span.to_block) ||
 		    !parse_dim3(ct_mi_text(row->first, "from_threadIdx"), &span.from_thread) || !parse_dim3(ct_mi_text(row->first, "to_threadIdx"), &span.to_thread) ||
@@ -213,8 +190,8 @@ static bool ask_threads(struct gpu *gpu, struct ct_error *err)
 		span.file = ct_mi_text(row->first, "filename");
 		if (parse_u64(ct_mi_text(row->first, "line"), &line) && line <= UINT32_MAX)
 			span.line = (uint32_t)line;
-		gpu->spans = ct_arena_grow(gpu->session->arena, gpu->spans, &gpu->n_spans, sizeof span);
-		gpu->spans[gpu->n_spans - 1] = span;
+		gpu->threads.spans = ct_arena_grow(gpu->session->arena, gpu->threads.spans, &gpu->threads.n_spans, sizeof span);
+		gpu->threads.spans[gpu->threads.n_spans - 1] = span;
 	}
 	return !unread || ct_fail(err, CT_FORMAT, "%zu rows of -cuda-info-threads not understood", unread);
 }
@@ -238,7 +215,7 @@ static json_t *ask_flagged_lanes(struct gpu *gpu, uint32_t *ret_exception, uint6
 		if (!code || !parse_u64(ct_mi_text(row->first, "physical_pc"), &pc) || !parse_dim3(ct_mi_text(row->first, "threadIdx"), &thread) ||
 		    !parse_u64(lane_number, &number))
 			continue;
-		json_t *lane = json_pack("{s:o,s:o}", "block", dim3_json(block), "thread", dim3_json(thread));
+		json_t *lane = json_pack("{s:o,s:o}", "block", ct_mi_dim3_json(block), "thread", ct_mi_dim3_json(thread));
 		json_t *hw = json_object();
 		set_number(hw, "device", gpu->device);
 		set_number(hw, "sm", gpu->sm);
@@ -247,7 +224,7 @@ static json_t *ask_flagged_lanes(struct gpu *gpu, uint32_t *ret_exception, uint6
 		if (json_object_size(hw) == 4)
 			json_object_set(lane, "hw", hw);
 		json_decref(hw);
-		set_hex(lane, "pc", pc);
+		ct_mi_set_hex(lane, "pc", pc);
 		json_object_set_new(lane, "exception", exception_json(code));
 		json_array_append_new(lanes, lane);
 		*ret_exception = code;
@@ -270,7 +247,7 @@ static json_t *ask_frames(struct gpu *gpu, struct ct_error *err)
 		if (!parse_u64(ct_mi_text(row->first, "addr"), &pc) || !function || strcmp(function, "??") == 0)
 			break;
 		json_t *frame = json_object();
-		set_hex(frame, "pc", pc);
+		ct_mi_set_hex(frame, "pc", pc);
 		const char *clone = strstr(function, " [clone ");
 		set_text(frame, "function", clone ? ct_arena_strndup(gpu->session->arena, function, (size_t)(clone - function)) : function);
 		if (parse_u64(ct_mi_text(row->first, "line"), &line) && line > 0 && line <= UINT32_MAX) {
@@ -284,138 +261,6 @@ static json_t *ask_frames(struct gpu *gpu, struct ct_error *err)
 
 // ---- groups
 
-static uint64_t linear(struct ct_dim3 at, struct ct_dim3 extent)
-{
-	return at.x + (uint64_t)extent.x * (at.y + (uint64_t)extent.y * at.z);
-}
-
-// How many of the positions, inclusive; 0: not in order.
-static uint64_t distance(struct ct_dim3 from, struct ct_dim3 to, struct ct_dim3 extent)
-{
-	uint64_t a = linear(from, extent), b = linear(to, extent);
-	return a <= b ? b - a + 1 : 0;
-}
-
-// Adds a run unless it is the one before; false when the list is full.
-static bool add_run(json_t *runs, struct ct_dim3 first, struct ct_dim3 last, uint64_t count)
-{
-	json_t *run = json_pack("{s:o,s:o,s:I}", "first", dim3_json(first), "last", dim3_json(last), "count", (json_int_t)count);
-	for (size_t i = 0; i < json_array_size(runs); i++)
-		if (json_equal(json_array_get(runs, i), run)) {
-			json_decref(run);
-			return true;
-		}
-	if (json_array_size(runs) < CT_MAX_RUNS)
-		return json_array_append_new(runs, run) == 0;
-	json_decref(run);
-	return false;
-}
-
-struct totals {
-	uint64_t threads, warps, blocks;
-	bool any;
-	uint64_t last_block, last_warp;  // of the span before, to count what two spans share once
-	bool threads_known;  // thread runs are complete
-};
-
-// Adds a span to the counts and runs. Spans come in the order of blocks, then threads.
-static void add_span(const struct gpu *gpu, const struct span *span, struct totals *totals, json_t *block_runs, bool *blocks_cut, json_t *thread_runs,
-		     bool *threads_cut)
-{
-	uint64_t n_blocks = distance(span->from_block, span->to_block, gpu->grid_dim);
-	uint64_t n_threads = distance(span->from_thread, span->to_thread, gpu->block_dim);
-	uint64_t first_block = linear(span->from_block, gpu->grid_dim), first_warp = linear(span->from_thread, gpu->block_dim) / WARP_LANES;
-	uint64_t last_warp = linear(span->to_thread, gpu->block_dim) / WARP_LANES;
-	if (!n_blocks)
-		return;
-	bool shares_block = totals->any && totals->last_block == first_block;
-	totals->threads += span->count;
-	totals->blocks += n_blocks - shares_block;
-	if (n_blocks == 1) {
-		totals->warps += last_warp - first_warp + 1 - (shares_block && totals->last_warp == first_warp);
-	} else {
-		totals->warps += (span->count + WARP_LANES - 1) / WARP_LANES;
-	}
-	totals->any = true;
-	totals->last_block = first_block + n_blocks - 1;
-	totals->last_warp = last_warp;
-	*blocks_cut |= !add_run(block_runs, span->from_block, span->to_block, n_blocks);
-	// Over several blocks the span says which threads only if each block has the same ones.
-	if (n_threads && n_threads <= UINT32_MAX && n_blocks <= UINT32_MAX && span->count == n_threads * n_blocks)
-		*threads_cut |= !add_run(thread_runs, span->from_thread, span->to_thread, n_threads);
-	else
-		totals->threads_known = false;
-}
-
-static json_t *group_at(struct gpu *gpu, uint64_t pc, const char *reason)
-{
-	struct totals totals = {.threads_known = true};
-	json_t *block_runs = json_array(), *thread_runs = json_array();
-	bool blocks_cut = false, threads_cut = false;
-	const struct span *first = NULL;
-	for (size_t i = 0; i < gpu->n_spans; i++) {
-		if (gpu->spans[i].pc != pc)
-			continue;
-		if (!first)
-			first = &gpu->spans[i];
-		add_span(gpu, &gpu->spans[i], &totals, block_runs, &blocks_cut, thread_runs, &threads_cut);
-	}
-	json_t *group = json_pack("{s:s,s:I,s:I,s:I}", "reason", reason, "threads", (json_int_t)totals.threads, "warps", (json_int_t)totals.warps, "blocks",
-				  (json_int_t)totals.blocks);
-	set_hex(group, "pc", pc);
-	json_object_set(group, "block_runs", block_runs);
-	if (blocks_cut)
-		json_object_set_new(group, "block_runs_cut", json_true());
-	json_object_set(group, "thread_runs", thread_runs);
-	if (threads_cut || !totals.threads_known)
-		json_object_set_new(group, "thread_runs_cut", json_true());
-	json_decref(block_runs);
-	json_decref(thread_runs);
-	if (first && first->file && *first->file && first->line)
-		json_object_set_new(group, "frames", json_pack("[{s:O,s:s,s:I}]", "pc", json_object_get(group, "pc"), "file", first->file, "line",
-							      (json_int_t)first->line));
-	return group;
-}
-
-static struct ct_dim3 dim3_of(const json_t *array)
-{
-	return (struct ct_dim3){
-		.x = (uint32_t)json_integer_value(json_array_get(array, 0)),
-		.y = (uint32_t)json_integer_value(json_array_get(array, 1)),
-		.z = (uint32_t)json_integer_value(json_array_get(array, 2)),
-	};
-}
-
-// Makes the last run longer when the thread follows it.
-static void add_thread(const struct gpu *gpu, json_t *runs, json_t *thread)
-{
-	size_t n = json_array_size(runs);
-	json_t *run = n ? json_array_get(runs, n - 1) : NULL;
-	if (run && gpu->has_dims && distance(dim3_of(json_object_get(run, "last")), dim3_of(thread), gpu->block_dim) == 2) {
-		json_object_set(run, "last", thread);
-		json_object_set_new(run, "count", json_integer(json_integer_value(json_object_get(run, "count")) + 1));
-		return;
-	}
-	json_array_append_new(runs, json_pack("{s:O,s:O,s:i}", "first", thread, "last", thread, "count", 1));
-}
-
-// The warp in focus alone: of the other warps' lanes the exceptions are not known here.
-static json_t *group_of_lanes(const struct gpu *gpu, uint64_t pc, json_t *lanes)
-{
-	json_t *group = json_pack("{s:s,s:I,s:i,s:i}", "reason", "exception", "threads", (json_int_t)json_array_size(lanes), "warps", 1, "blocks", 1);
-	set_hex(group, "pc", pc);
-	json_t *block_runs = json_array(), *thread_runs = json_array();
-	for (size_t i = 0; i < json_array_size(lanes); i++) {
-		json_t *lane = json_array_get(lanes, i), *block = json_object_get(lane, "block"), *thread = json_object_get(lane, "thread");
-		if (i == 0)
-			json_array_append_new(block_runs, json_pack("{s:O,s:O,s:i}", "first", block, "last", block, "count", 1));
-		add_thread(gpu, thread_runs, thread);
-	}
-	json_object_set_new(group, "block_runs", block_runs);
-	json_object_set_new(group, "thread_runs", thread_runs);
-	return group;
-}
-
 static void add_error_pc(struct gpu *gpu, json_t *group)
 {
 	struct ct_mi_record answer;
@@ -424,7 +269,7 @@ static void add_error_pc(struct gpu *gpu, json_t *group)
 		return;
 	const char *value = ct_mi_text(answer.first, "value");  // "<unavailable>" for most exceptions
 	if (parse_u64(value, &pc) && pc)
-		set_hex(group, "error_pc", pc);
+		ct_mi_set_hex(group, "error_pc", pc);
 }
 
 static bool ask_block(struct gpu *gpu, struct ct_dim3 *ret_block, struct ct_error *err)
@@ -442,7 +287,7 @@ static json_t *flagged_group(struct gpu *gpu, uint32_t exception, uint64_t pc, j
 {
 	bool is_assert = exception == EXCEPTION_ASSERT;
 	size_t n_flagged = json_array_size(lanes);
-	json_t *group = is_assert && gpu->has_dims && gpu->n_spans ? group_at(gpu, pc, "exception") : group_of_lanes(gpu, pc, lanes);
+	json_t *group = is_assert && gpu->threads.has_dims && gpu->threads.n_spans ? ct_mi_group_at(&gpu->threads, pc, "exception") : ct_mi_group_of_lanes(&gpu->threads, pc, lanes);
 	if (json_integer_value(json_object_get(group, "threads")) > (json_int_t)n_flagged)
 		json_object_set_new(group, "reason", json_string("assert-pc"));
 	json_object_set_new(group, "exception", exception_json(exception));
@@ -456,12 +301,12 @@ static json_t *flagged_group(struct gpu *gpu, uint32_t exception, uint64_t pc, j
 
 static void add_running_groups(struct gpu *gpu, json_t *groups)
 {
-	for (size_t i = 0; gpu->has_dims && i < gpu->n_spans && json_array_size(groups) < MAX_GROUPS; i++) {
+	for (size_t i = 0; gpu->threads.has_dims && i < gpu->threads.n_spans && json_array_size(groups) < MAX_GROUPS; i++) {
 		bool known = false;
 		for (size_t j = 0; j < i && !known; j++)
-			known = gpu->spans[j].pc == gpu->spans[i].pc;
+			known = gpu->threads.spans[j].pc == gpu->threads.spans[i].pc;
 		if (!known)
-			json_array_append_new(groups, group_at(gpu, gpu->spans[i].pc, "running"));
+			json_array_append_new(groups, ct_mi_group_at(&gpu->threads, gpu->threads.spans[i].pc, "running"));
 	}
 }
 
