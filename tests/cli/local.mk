@@ -1,1 +1,2 @@
 # tests/cli
+include tests/cli/supervisor.mk
