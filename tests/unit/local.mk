@@ -5,6 +5,8 @@ UNIT_LIBS = libcudatrap-unit.a $(CT_LIBS) $(CUNIT_LIBS)
 UNIT_TESTS = tests/unit/test_base
 include tests/unit/agent.mk
 
+include tests/unit/supervisor.mk
+
 if HAVE_CUNIT
 check_LIBRARIES += libcudatrap-unit.a
 libcudatrap_unit_a_SOURCES = tests/unit/unit.c tests/unit/unit.h
