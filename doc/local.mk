@@ -1,1 +1,2 @@
 # Manual pages, schema, recipes.
+dist_pkgdata_DATA += doc/incident.schema.json

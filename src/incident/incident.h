@@ -18,6 +18,13 @@
 // Raised by one when a reader of the old form would misread the new one.
 #define CT_INCIDENT_VERSION 1
 
+// The reader's bounds; more is CT_LIMIT. Far above what a fault of a large job gives (a thousand threads of a hundred frames: 30 MB).
+enum {
+	CT_INCIDENT_MAX_BYTES = 64 * 1024 * 1024,  // of JSON
+	CT_INCIDENT_MAX_ROWS = 65536,              // in a list; lanes and runs have their own limits below
+	CT_INCIDENT_MAX_TEXT = 1024 * 1024,        // bytes in one text
+};
+
 // enum suffix, JSON word, headline words
 #define CT_FAULT_KINDS(X)                                      \
 	X(UNKNOWN, "unknown", "GPU fault")                     \
@@ -32,6 +39,8 @@ enum ct_fault_kind {
 	CT_FAULT_KINDS(X)
 #undef X
 };
+// The word functions return "unknown" for a value outside the enum, never NULL; the parsers false for a word that is not in the table,
+// and leave *ret alone then.
 const char *ct_fault_kind_word(enum ct_fault_kind kind);      // "assert"
 const char *ct_fault_kind_headline(enum ct_fault_kind kind);  // "device-side assert"
 bool ct_fault_kind_parse(const char *word, enum ct_fault_kind *ret_kind);
@@ -372,6 +381,7 @@ void ct_incident_free(struct ct_incident *incident);  // NULL is fine
 void ct_incident_auto(struct ct_incident **incident);  // for CT_AUTO
 
 // Adding rows; texts are cleaned and copied. Returned rows are borrowed until the next add to the same list.
+// The list must be empty or grown by ct_arena_grow(), which knows the room left from the count alone.
 struct ct_collector *ct_incident_add_collector(struct ct_incident *incident, const char *name, enum ct_collector_status status, double milliseconds,
 					       const char *detail);
 void ct_incident_add_note(struct ct_incident *incident, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -379,18 +389,22 @@ void ct_incident_add_environment(struct ct_incident *incident, const char *name,
 struct ct_host_thread *ct_incident_add_thread(struct ct_incident *incident, int64_t tid, const char *name);
 struct ct_consequence *ct_incident_add_consequence(struct ct_incident *incident, int64_t pid, double seconds_after, const char *text);
 
-// Collects the positions of threads into runs (x fastest) without keeping every position: see runs.c.
+// Collects the positions of threads into runs (x fastest), in ascending order; a position that is there twice counts once.
 // dim is the extent used for ordering; with a zero component, or for positions outside it, each position is its own run.
-// positions is sorted in place. Result in the arena; *ret_cut when more than CT_MAX_RUNS runs exist.
+// positions is sorted in place. Result in the arena, NULL when count is 0; *ret_cut when more than CT_MAX_RUNS runs exist: then the
+// first ones are returned.
 struct ct_dim3_run *ct_runs_of(struct ct_arena *arena, struct ct_dim3 *positions, size_t count, struct ct_dim3 dim, size_t *ret_count, bool *ret_cut);
 
 // The whole incident as JSON, one object, keys in a stable order, ends in a newline.
 bool ct_incident_write_json(const struct ct_incident *incident, FILE *out, struct ct_error *err);
-// Reads what ct_incident_write_json() or the debugger's scripts wrote. Unknown keys are ignored, wrong types and a
-// newer version are CT_FORMAT with the path of the value ("gpu.groups[2].pc"). *ret_incident is the caller's.
+// Reads what ct_incident_write_json() or the debugger's scripts wrote. Unknown keys are ignored; duplicate keys, wrong types, words that
+// are not in the tables, missing required keys and a newer version are CT_FORMAT with the path of the value ("gpu.groups[2].pc: not a
+// hex string"); what is not JSON is CT_FORMAT with line and column; beyond the bounds above is CT_LIMIT. All texts are cleaned.
+// *ret_incident is the caller's, and left alone on failure.
 bool ct_incident_read_json(const char *text, size_t length, struct ct_incident **ret_incident, struct ct_error *err);
-// The GPU part alone, as the debugger's scripts emit it ({"version":1,"gpu":{...},"collectors":[...],"assert":{...}}),
-// into an existing incident.
+// The GPU part alone, as the debugger's scripts emit it ({"version":1,"kind":...,"gpu":{...},"assert":{...},"collectors":[...],
+// "notes":[...]}), into an existing incident: rows are added to its lists, other values replace the ones that are there (runs and argv
+// count as one value). On failure the incident is as it was. Other keys of the document are ignored.
 bool ct_incident_read_gpu_json(struct ct_incident *incident, const char *text, size_t length, struct ct_error *err);
 // The same for the host part ({"version":1,"process":{...},"threads":[...],"environment":[...],"collectors":[...],"notes":[...]}).
 bool ct_incident_read_host_json(struct ct_incident *incident, const char *text, size_t length, struct ct_error *err);

@@ -1,1 +1,2 @@
 # tests/fuzz
+include tests/fuzz/incident.mk

@@ -17,3 +17,5 @@ check_PROGRAMS += $(UNIT_TESTS)
 endif
 
 TESTS += $(UNIT_TESTS)
+
+include tests/unit/incident.mk

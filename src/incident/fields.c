@@ -1,0 +1,269 @@
+// The JSON form of the incident: which key holds which member. doc/incident.schema.json says the same with meanings and units;
+// a test holds the two together.
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "incident/incident_priv.h"
+
+#define AT(member) .offset = offsetof(S, member)
+#define HAS(member) .has = offsetof(S, member) + 1
+#define ROWS(member, rows) CT_FIELD_ROWS, .offset = offsetof(S, member), .count = offsetof(S, n_##member), .table = &(rows)
+#define TEXTS(member) CT_FIELD_TEXTS, .offset = offsetof(S, member), .count = offsetof(S, n_##member)
+#define RUNS(member) ROWS(member, run_table), .flags = CT_FIELD_REPLACE, .has = offsetof(S, member##_cut) + 1, .limit = CT_MAX_RUNS
+#define OBJECT(rows) CT_FIELD_OBJECT, .table = &(rows)
+#define WORD(set) CT_FIELD_WORD, .words = &(set)
+#define REQUIRED .flags = CT_FIELD_REQUIRED
+#define OMIT_ZERO .flags = CT_FIELD_OMIT_ZERO
+#define TABLE(name, fields_) static const struct ct_table name = {.fields = fields_, .n_fields = CT_COUNT(fields_), .row_bytes = sizeof(S)}
+
+#define S struct ct_dim3_run
+static const struct ct_field run_fields[] = {
+	{"first", CT_FIELD_DIM3, AT(first), REQUIRED},
+	{"last", CT_FIELD_DIM3, AT(last), REQUIRED},
+	{"count", CT_FIELD_COUNT, AT(count), REQUIRED},
+};
+TABLE(run_table, run_fields);
+#undef S
+
+#define S uint32_t
+static const struct ct_field exception_fields[] = {
+	{"code", CT_FIELD_CODE, .offset = 0, REQUIRED},
+};
+TABLE(exception_table, exception_fields);
+#undef S
+
+#define S struct ct_exception_count
+static const struct ct_field exception_count_fields[] = {
+	{"code", CT_FIELD_CODE, AT(exception), REQUIRED},
+	{"warps", CT_FIELD_COUNT, AT(n_warps), REQUIRED},
+};
+TABLE(exception_count_table, exception_count_fields);
+#undef S
+
+#define S struct ct_hwpos
+static const struct ct_field hw_fields[] = {
+	{"device", CT_FIELD_U32, AT(device), REQUIRED},
+	{"sm", CT_FIELD_U32, AT(sm), REQUIRED},
+	{"warp", CT_FIELD_U32, AT(warp), REQUIRED},
+	{"lane", CT_FIELD_U32, AT(lane), REQUIRED},
+};
+TABLE(hw_table, hw_fields);
+#undef S
+
+#define S struct ct_lane
+static const struct ct_field lane_fields[] = {
+	{"block", CT_FIELD_DIM3, AT(at.block), REQUIRED},
+	{"thread", CT_FIELD_DIM3, AT(at.thread), REQUIRED},
+	{"hw", OBJECT(hw_table), AT(hw)},
+	{"pc", CT_FIELD_HEX, AT(pc), REQUIRED},
+	{"exception", OBJECT(exception_table), AT(exception), HAS(has_exception)},
+};
+TABLE(lane_table, lane_fields);
+#undef S
+
+#define S struct ct_device_frame
+static const struct ct_field device_frame_fields[] = {
+	{"pc", CT_FIELD_HEX, AT(pc), REQUIRED},
+	{"function", CT_FIELD_TEXT, AT(function)},
+	{"file", CT_FIELD_TEXT, AT(file)},
+	{"line", CT_FIELD_U32, AT(line), OMIT_ZERO},
+	{"offset", CT_FIELD_HEX, AT(offset), HAS(has_offset)},
+	{"inlined", CT_FIELD_BOOL, AT(inlined)},
+};
+TABLE(device_frame_table, device_frame_fields);
+#undef S
+
+#define S struct ct_group
+static const struct ct_field group_fields[] = {
+	{"reason", WORD(ct_group_reason_words), AT(reason), REQUIRED},
+	{"exception", OBJECT(exception_table), AT(exception), HAS(has_exception)},
+	{"pc", CT_FIELD_HEX, AT(pc), REQUIRED},
+	{"error_pc", CT_FIELD_HEX, AT(error_pc), HAS(has_error_pc)},
+	{"threads", CT_FIELD_COUNT, AT(n_threads), REQUIRED},
+	{"warps", CT_FIELD_COUNT, AT(n_warps), REQUIRED},
+	{"blocks", CT_FIELD_COUNT, AT(n_blocks), REQUIRED},
+	{"flagged_threads", CT_FIELD_COUNT, AT(n_flagged), OMIT_ZERO},
+	{"whole_warps", CT_FIELD_BOOL, AT(whole_warps)},
+	{"block_runs", RUNS(block_runs)},
+	{"block_runs_cut", CT_FIELD_BOOL, AT(block_runs_cut)},
+	{"thread_runs", RUNS(thread_runs)},
+	{"thread_runs_cut", CT_FIELD_BOOL, AT(thread_runs_cut)},
+	{"lanes", ROWS(lanes, lane_table), .limit = CT_MAX_LANES},
+	{"frames", ROWS(frames, device_frame_table)},
+	{"other_exceptions", ROWS(other_exceptions, exception_count_table)},
+};
+TABLE(group_table, group_fields);
+#undef S
+
+#define S struct ct_kernel
+static const struct ct_field kernel_fields[] = {
+	{"name", CT_FIELD_TEXT, AT(name)},
+	{"symbol", CT_FIELD_TEXT, AT(symbol)},
+	{"grid_id", CT_FIELD_I64, AT(grid_id), HAS(has_grid_id)},
+	{"grid_dim", CT_FIELD_DIM3, AT(grid_dim), HAS(has_dims)},
+	{"block_dim", CT_FIELD_DIM3, AT(block_dim), HAS(has_dims)},
+	{"cluster_dim", CT_FIELD_DIM3, AT(cluster_dim), HAS(has_cluster)},
+	{"launch_tid", CT_FIELD_I64, AT(launch_tid), HAS(has_launch_tid)},
+	{"params_offset", CT_FIELD_U32, AT(params_offset), HAS(has_params_offset)},
+};
+TABLE(kernel_table, kernel_fields);
+#undef S
+
+#define S struct ct_device
+static const struct ct_field device_fields[] = {
+	{"index", CT_FIELD_U32, AT(index), HAS(has_index)},
+	{"name", CT_FIELD_TEXT, AT(name)},
+	{"sm_type", CT_FIELD_TEXT, AT(sm_type)},
+	{"sms", CT_FIELD_U32, AT(n_sms), HAS(has_n_sms)},
+	{"pci", CT_FIELD_TEXT, AT(pci)},
+};
+TABLE(device_table, device_fields);
+#undef S
+
+#define S struct ct_gpu
+static const struct ct_field gpu_fields[] = {
+	{"source", CT_FIELD_TEXT, AT(source)},
+	{"device", OBJECT(device_table), AT(device)},
+	{"kernel", OBJECT(kernel_table), AT(kernel), HAS(has_kernel)},
+	{"other_kernels", ROWS(other_kernels, kernel_table)},
+	{"groups", ROWS(groups, group_table)},
+	{"sm_exceptions", ROWS(sm_exceptions, exception_count_table)},
+};
+TABLE(gpu_table, gpu_fields);
+#undef S
+
+#define S struct ct_gridpos
+static const struct ct_field gridpos_fields[] = {
+	{"block", CT_FIELD_DIM3, AT(block), REQUIRED},
+	{"thread", CT_FIELD_DIM3, AT(thread), REQUIRED},
+};
+TABLE(gridpos_table, gridpos_fields);
+#undef S
+
+#define S struct ct_assert
+static const struct ct_field assert_fields[] = {
+	{"source", CT_FIELD_TEXT, AT(source)},
+	{"file", CT_FIELD_TEXT, AT(file)},
+	{"line", CT_FIELD_U32, AT(line), OMIT_ZERO},
+	{"function", CT_FIELD_TEXT, AT(function)},
+	{"expression", CT_FIELD_TEXT, AT(expression)},
+	{"lines", CT_FIELD_COUNT, AT(n_lines), OMIT_ZERO},
+	{"block_runs", RUNS(block_runs)},
+	{"block_runs_cut", CT_FIELD_BOOL, AT(block_runs_cut)},
+	{"thread_runs", RUNS(thread_runs)},
+	{"thread_runs_cut", CT_FIELD_BOOL, AT(thread_runs_cut)},
+	{"first", OBJECT(gridpos_table), AT(first), HAS(has_first)},
+};
+TABLE(assert_table, assert_fields);
+#undef S
+
+#define S struct ct_process
+static const struct ct_field process_fields[] = {
+	{"pid", CT_FIELD_I64, AT(pid), OMIT_ZERO},
+	{"executable", CT_FIELD_TEXT, AT(executable)},
+	{"argv", TEXTS(argv), .flags = CT_FIELD_REPLACE},
+	{"cwd", CT_FIELD_TEXT, AT(cwd)},
+	{"python", CT_FIELD_TEXT, AT(python)},
+	{"descendant", CT_FIELD_BOOL, AT(is_descendant)},
+};
+TABLE(process_table, process_fields);
+#undef S
+
+#define S struct ct_host_frame
+static const struct ct_field host_frame_fields[] = {
+	{"kind", WORD(ct_frame_kind_words), AT(kind), REQUIRED},
+	{"function", CT_FIELD_TEXT, AT(function)},
+	{"file", CT_FIELD_TEXT, AT(file)},
+	{"line", CT_FIELD_U32, AT(line), OMIT_ZERO},
+	{"module", CT_FIELD_TEXT, AT(module)},
+	{"pc", CT_FIELD_HEX, AT(pc), HAS(has_pc)},
+	{"offset", CT_FIELD_HEX, AT(offset), HAS(has_offset)},
+	{"source", CT_FIELD_TEXT, AT(source)},
+};
+TABLE(host_frame_table, host_frame_fields);
+#undef S
+
+#define S struct ct_host_thread
+static const struct ct_field host_thread_fields[] = {
+	{"tid", CT_FIELD_I64, AT(tid), REQUIRED},
+	{"name", CT_FIELD_TEXT, AT(name)},
+	{"launching", CT_FIELD_BOOL, AT(launching)},
+	{"why_launching", CT_FIELD_TEXT, AT(why_launching)},
+	{"merged", CT_FIELD_BOOL, AT(merged)},
+	{"merge_note", CT_FIELD_TEXT, AT(merge_note)},
+	{"frames", ROWS(frames, host_frame_table)},
+	{"python", ROWS(python, host_frame_table)},
+};
+TABLE(host_thread_table, host_thread_fields);
+#undef S
+
+#define S struct ct_log_entry
+static const struct ct_field log_entry_fields[] = {
+	{"kind", WORD(ct_log_kind_words), AT(kind), REQUIRED},
+	{"text", CT_FIELD_TEXT, AT(text), REQUIRED},
+	{"prefix", CT_FIELD_TEXT, AT(prefix)},
+	{"count", CT_FIELD_COUNT, AT(count), REQUIRED},
+};
+TABLE(log_entry_table, log_entry_fields);
+#undef S
+
+#define S struct ct_pair
+static const struct ct_field pair_fields[] = {
+	{"name", CT_FIELD_TEXT, AT(name), REQUIRED},
+	{"value", CT_FIELD_TEXT, AT(value), REQUIRED},
+};
+TABLE(pair_table, pair_fields);
+#undef S
+
+#define S struct ct_collector
+static const struct ct_field collector_fields[] = {
+	{"name", CT_FIELD_TEXT, AT(name), REQUIRED},
+	{"status", WORD(ct_collector_status_words), AT(status), REQUIRED},
+	{"milliseconds", CT_FIELD_REAL, AT(milliseconds)},
+	{"detail", CT_FIELD_TEXT, AT(detail)},
+};
+TABLE(collector_table, collector_fields);
+#undef S
+
+#define S struct ct_consequence
+static const struct ct_field consequence_fields[] = {
+	{"pid", CT_FIELD_I64, AT(pid), OMIT_ZERO},
+	{"seconds_after", CT_FIELD_REAL, AT(seconds_after)},
+	{"text", CT_FIELD_TEXT, AT(text), REQUIRED},
+};
+TABLE(consequence_table, consequence_fields);
+#undef S
+
+#define S struct ct_ending
+static const struct ct_field ending_fields[] = {
+	{"kind", WORD(ct_ending_words), AT(kind), OMIT_ZERO},
+	{"status", CT_FIELD_INT, AT(status), OMIT_ZERO},
+	{"detail", CT_FIELD_TEXT, AT(detail)},
+};
+TABLE(ending_table, ending_fields);
+#undef S
+
+#define S struct ct_incident
+static const struct ct_field incident_fields[] = {
+	{"tool", CT_FIELD_TEXT, AT(tool_version)},
+	{"id", CT_FIELD_TEXT, AT(id)},
+	{"time_us", CT_FIELD_TIME, AT(time_us), OMIT_ZERO},
+	{"host", CT_FIELD_TEXT, AT(host)},
+	{"kind", WORD(ct_fault_kind_words), AT(kind), .flags = CT_FIELD_OMIT_ZERO | CT_FIELD_GPU_PART},
+	{"command", TEXTS(command), .flags = CT_FIELD_REPLACE},
+	{"cwd", CT_FIELD_TEXT, AT(cwd)},
+	{"engine", CT_FIELD_TEXT, AT(engine)},
+	{"engine_why", CT_FIELD_TEXT, AT(engine_why)},
+	{"launch_blocking", CT_FIELD_BOOL, AT(launch_blocking)},
+	{"seconds_to_report", CT_FIELD_REAL, AT(seconds_to_report), HAS(has_seconds_to_report)},
+	{"process", OBJECT(process_table), AT(process), .flags = CT_FIELD_HOST_PART},
+	{"gpu", OBJECT(gpu_table), AT(gpu), HAS(gpu.present), .flags = CT_FIELD_GPU_PART},
+	{"assert", OBJECT(assert_table), AT(assertion), HAS(assertion.present), .flags = CT_FIELD_GPU_PART},
+	{"threads", ROWS(threads, host_thread_table), .flags = CT_FIELD_HOST_PART},
+	{"log", ROWS(log, log_entry_table)},
+	{"environment", ROWS(environment, pair_table), .flags = CT_FIELD_HOST_PART},
+	{"collectors", ROWS(collectors, collector_table), .flags = CT_FIELD_ALL_PARTS},
+	{"consequences", ROWS(consequences, consequence_table)},
+	{"ending", OBJECT(ending_table), AT(ending)},
+	{"notes", TEXTS(notes), .flags = CT_FIELD_ALL_PARTS},
+};
+const struct ct_table ct_incident_table = {.fields = incident_fields, .n_fields = CT_COUNT(incident_fields), .row_bytes = sizeof(S)};
+#undef S

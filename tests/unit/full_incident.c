@@ -1,0 +1,129 @@
+// An incident with every member set; see full_incident.h.
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "full_incident.h"
+
+static struct ct_dim3_run *runs(struct ct_incident *in, size_t *ret_count)
+{
+	struct ct_dim3_run *r = ct_arena_grow(&in->arena, NULL, ret_count, sizeof *r);
+	r[0] = (struct ct_dim3_run){.first = {0, 0, 0}, .last = {4294967295u, 65534, 65534}, .count = 9223372036854775807u};
+	return r;
+}
+
+static void fill_kernel(struct ct_kernel *k)
+{
+	*k = (struct ct_kernel){.name = "void gr\xc3\xbc\xc3\x9f<float>(int*)", .symbol = "_Z4grss", .has_grid_id = true, .grid_id = UINT64_C(1) << 63 | 5,
+				.has_dims = true, .grid_dim = {2147483647, 65535, 65535}, .block_dim = {1024, 1, 1}, .has_cluster = true,
+				.cluster_dim = {2, 1, 1}, .has_launch_tid = true, .launch_tid = 41234, .has_params_offset = true, .params_offset = 528};
+}
+
+static void add_group(struct ct_incident *in, enum ct_group_reason reason)
+{
+	struct ct_gpu *gpu = &in->gpu;
+	gpu->groups = ct_arena_grow(&in->arena, gpu->groups, &gpu->n_groups, sizeof *gpu->groups);
+	struct ct_group *g = &gpu->groups[gpu->n_groups - 1];
+	*g = (struct ct_group){.reason = reason, .has_exception = true, .exception = 12, .pc = UINT64_MAX, .has_error_pc = true, .error_pc = 0,
+			       .n_threads = 64, .n_warps = 2, .n_blocks = 1, .n_flagged = 3, .whole_warps = true, .block_runs_cut = true,
+			       .thread_runs_cut = true};
+	g->block_runs = runs(in, &g->n_block_runs);
+	g->thread_runs = runs(in, &g->n_thread_runs);
+	for (uint32_t i = 0; i < CT_MAX_LANES; i++) {
+		g->lanes = ct_arena_grow(&in->arena, g->lanes, &g->n_lanes, sizeof *g->lanes);
+		g->lanes[i] = (struct ct_lane){.at = {{1, 2, 3}, {i, 5, 6}}, .hw = {0, 131, 63, i % 32}, .pc = 0x7f20ff7a0380 + i, .has_exception = i % 2,
+					       .exception = i % 2 ? i : 0};
+	}
+	g->frames = ct_arena_grow(&in->arena, NULL, &g->n_frames, sizeof *g->frames);
+	g->frames[0] = (struct ct_device_frame){.pc = 16, .function = "f", .file = "/a/b.cu", .line = 7, .has_offset = true, .offset = 0, .inlined = true};
+	g->other_exceptions = ct_arena_grow(&in->arena, NULL, &g->n_other_exceptions, sizeof *g->other_exceptions);
+	g->other_exceptions[0] = (struct ct_exception_count){.exception = 4000000000u, .n_warps = 1};
+}
+
+static void fill_gpu(struct ct_incident *in)
+{
+	struct ct_gpu *gpu = &in->gpu;
+	gpu->present = true;
+	gpu->source = "core dump";
+	gpu->device = (struct ct_device){.has_index = true, .index = 0, .name = "NVIDIA H200", .sm_type = "sm_90", .has_n_sms = true, .n_sms = 132,
+					 .pci = "0000:65:00.0"};
+	gpu->has_kernel = true;
+	fill_kernel(&gpu->kernel);
+	gpu->other_kernels = ct_arena_grow(&in->arena, NULL, &gpu->n_other_kernels, sizeof *gpu->other_kernels);
+	fill_kernel(&gpu->other_kernels[0]);
+	for (int reason = CT_GROUP_EXCEPTION; reason <= CT_GROUP_RUNNING; reason++)
+		add_group(in, (enum ct_group_reason)reason);
+	gpu->sm_exceptions = ct_arena_grow(&in->arena, NULL, &gpu->n_sm_exceptions, sizeof *gpu->sm_exceptions);
+	gpu->sm_exceptions[0] = (struct ct_exception_count){.exception = 14, .n_warps = 3};
+}
+
+static void fill_assert(struct ct_incident *in)
+{
+	struct ct_assert *a = &in->assertion;
+	*a = (struct ct_assert){.present = true, .source = "log", .file = "/pytorch/Loss.cu", .line = 245, .function = "nll", .expression = "", .n_lines = 9,
+				.block_runs_cut = true, .thread_runs_cut = true, .has_first = true, .first = {{0, 0, 0}, {2, 0, 0}}};
+	a->block_runs = runs(in, &a->n_block_runs);
+	a->thread_runs = runs(in, &a->n_thread_runs);
+}
+
+static void fill_host(struct ct_incident *in)
+{
+	static const char *const argv[] = {"python", "", "--x=\"\\[1, 2]\""};
+	in->process = (struct ct_process){.pid = 7, .executable = "/usr/bin/python3", .argv = argv, .n_argv = CT_COUNT(argv), .cwd = "/home", .python = "3.12.3",
+					  .is_descendant = true};
+	struct ct_host_thread *t = ct_incident_add_thread(in, 8, "python");
+	t->launching = t->merged = true;
+	t->why_launching = "only thread in libcuda";
+	t->merge_note = "none";
+	for (size_t i = 0; i < 2; i++) {
+		t->frames = ct_arena_grow(&in->arena, t->frames, &t->n_frames, sizeof *t->frames);
+		t->frames[i] = (struct ct_host_frame){.kind = (enum ct_frame_kind)i, .function = "main", .file = "a.py", .line = 3, .module = "/lib/x.so",
+						      .has_pc = true, .pc = 0, .has_offset = true, .offset = 4096, .source = "x = [1, 2,  3]"};
+	}
+	t->python = ct_arena_grow(&in->arena, NULL, &t->n_python, sizeof *t->python);
+	t->python[0] = (struct ct_host_frame){.kind = CT_FRAME_PYTHON, .function = "g", .file = "<stdin>"};
+	for (int kind = CT_LOG_ASSERT; kind <= CT_LOG_OTHER; kind++) {
+		in->log = ct_arena_grow(&in->arena, in->log, &in->n_log, sizeof *in->log);
+		in->log[in->n_log - 1] = (struct ct_log_entry){.kind = (enum ct_log_kind)kind, .text = "t", .prefix = "[rank0]:", .count = 100};
+	}
+}
+
+struct ct_incident *ct_full_incident(enum ct_fault_kind kind, enum ct_ending_kind ending)
+{
+	static const char *const command[] = {"python", "train.py"};
+	struct ct_incident *in = ct_incident_new();
+	in->id = "20261201-120000-assert";
+	in->tool_version = "cudatrap 0.1.0";
+	in->time_us = INT64_C(1796126400123456);
+	in->host = "node7";
+	in->kind = kind;
+	in->command = command;
+	in->n_command = CT_COUNT(command);
+	in->cwd = "/home/user";
+	in->engine = "wait";
+	in->engine_why = "ptrace is allowed";
+	in->launch_blocking = true;
+	in->seconds_to_report = 1.1;
+	in->has_seconds_to_report = true;
+	fill_gpu(in);
+	fill_assert(in);
+	fill_host(in);
+	ct_incident_add_environment(in, "RANK", "0");
+	for (int status = CT_COLLECTOR_OK; status <= CT_COLLECTOR_SKIPPED; status++)
+		ct_incident_add_collector(in, "gpu", (enum ct_collector_status)status, 0.1, "d");
+	ct_incident_add_consequence(in, 9, -0.25, "NCCL error");
+	in->ending = (struct ct_ending){.kind = ending, .status = -9, .detail = "by us"};
+	ct_incident_add_note(in, "%d values were not read", 2);
+	return in;
+}
+
+char *ct_incident_text(const struct ct_incident *incident, struct ct_error *err)
+{
+	char *text = NULL;
+	size_t length = 0;
+	FILE *out = open_memstream(&text, &length);
+	bool ok = out && ct_incident_write_json(incident, out, err);
+	if (out)
+		fclose(out);
+	if (ok)
+		return text;
+	free(text);
+	return NULL;
+}
