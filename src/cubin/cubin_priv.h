@@ -29,6 +29,7 @@ struct ct_cubin {
 	size_t strtab;        // of the symbols
 	size_t n_symbols;
 	size_t constant4;     // section index of constant bank 4; 0: none
+	size_t names;         // section of the section names; 0: none
 	// libdw's own copy and handles, made when lines are first asked for
 	bool lines_tried;
 	uint8_t *copy;

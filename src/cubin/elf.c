@@ -112,6 +112,7 @@ bool ct_cubin_open(const void *bytes, size_t size, struct ct_cubin **ret_cubin, 
 	if (!read_header(c, &header, err) || !read_sections(c, &header, err))
 		return false;
 	c->sm = architecture(&header);
+	c->names = header.e_shstrndx < c->n_sections ? header.e_shstrndx : 0;
 	find_symbols(c);
 	find_constant4(c);
 	*ret_cubin = c;

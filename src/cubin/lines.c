@@ -5,10 +5,26 @@
 
 enum { MAX_INLINE = 64, MAX_NAME = 4096 };
 
+// DWARF sections are known by their names alone. Most images have none, and loading one costs a copy of it.
+static bool has_line_table(const struct ct_cubin *c)
+{
+	const Elf64_Shdr *names = &c->sections[c->names];
+	static const char name[] = ".debug_line";
+	for (size_t i = 1; c->names && i < c->n_sections; i++) {
+		size_t at = c->sections[i].sh_name;
+		if (ct_section_has_bytes(names) && at < names->sh_size && names->sh_size - at >= sizeof name &&
+		    memcmp(c->bytes + names->sh_offset + at, name, sizeof name) == 0)
+			return true;
+	}
+	return false;
+}
+
 // libdw writes into what it reads and wants it aligned; the dump's map is neither writable nor aligned.
 static void load(struct ct_cubin *c)
 {
 	c->lines_tried = true;
+	if (!has_line_table(c))
+		return;
 	elf_version(EV_CURRENT);
 	c->copy = ct_xrealloc(NULL, c->size);
 	memcpy(c->copy, c->bytes, c->size);

@@ -65,6 +65,8 @@ static bool always(const struct ct_insn *i)
 static uint64_t branch_target(const struct ct_insn *i, uint64_t pc, bool has_low)
 {
 	uint64_t high = i->lo >> 34 | (i->hi & 0x3ffff) << 30;
+	if (high >> 47)  // negative
+		high |= (uint64_t)0xffff << 48;
 	uint64_t units = has_low ? high << 8 | (i->lo >> 16 & 0xff) : high;
 	return pc + CT_CUBIN_INSTRUCTION + units * 4;
 }

@@ -62,13 +62,14 @@ static bool put(struct spool *s, const uint8_t *bytes, size_t n, struct ct_error
 
 static bool copy_plain(struct spool *s, struct ct_error *err)
 {
-	do {
+	for (;;) {
 		if (!put(s, s->chunk, s->n_chunk, err))
 			return false;
-		if (!s->at_end && !fill(s, err))
+		if (s->at_end)
+			return true;
+		if (!fill(s, err))
 			return false;
-	} while (s->n_chunk);
-	return true;
+	}
 }
 
 static bool cut_short(struct spool *s, const char *form, struct ct_error *err)

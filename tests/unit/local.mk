@@ -19,3 +19,4 @@ endif
 TESTS += $(UNIT_TESTS)
 
 include tests/unit/incident.mk
+include tests/unit/gpucore.mk
