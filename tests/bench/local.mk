@@ -1,1 +1,3 @@
-# tests/bench
+# tests/bench: built by name only (make tests/bench/NAME)
+EXTRA_PROGRAMS =
+include tests/bench/gpucore.mk

@@ -1,2 +1,3 @@
 # tests/fuzz
 include tests/fuzz/incident.mk
+include tests/fuzz/gpucore.mk

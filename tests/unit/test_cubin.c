@@ -244,6 +244,94 @@ static void test_trap_is_recognised(void)
 	ct_gpucore_free(core);
 }
 
+// ---- inlining: an image from the compiler, given addresses ----------------------------------------------------------
+
+enum { TEXT_ADDRESS = 0x70000000, DATA_ADDRESS = 0x60000000 };
+
+static Elf64_Shdr section_of(const struct ct_str *image, size_t i)
+{
+	Elf64_Ehdr h;
+	Elf64_Shdr s;
+	memcpy(&h, image->data, sizeof h);
+	memcpy(&s, image->data + h.e_shoff + i * sizeof s, sizeof s);
+	return s;
+}
+
+// What the driver does: code and symbols get addresses, data symbols each one of its own, and plain 64-bit relocations are applied.
+static void relocate(struct ct_str *image)
+{
+	Elf64_Ehdr h;
+	Elf64_Sym sym;
+	size_t symtab = 0;
+	memcpy(&h, image->data, sizeof h);
+	for (size_t i = 1; i < h.e_shnum; i++) {
+		Elf64_Shdr s = section_of(image, i);
+		if (s.sh_flags & SHF_EXECINSTR) {
+			s.sh_addr = TEXT_ADDRESS;
+			memcpy(image->data + h.e_shoff + i * sizeof s, &s, sizeof s);
+		}
+		if (s.sh_type == SHT_SYMTAB)
+			symtab = i;
+	}
+	Elf64_Shdr symbols = section_of(image, symtab);
+	for (size_t k = 0; k < symbols.sh_size / sizeof sym; k++) {
+		memcpy(&sym, image->data + symbols.sh_offset + k * sizeof sym, sizeof sym);
+		if (sym.st_shndx == SHN_UNDEF || sym.st_shndx >= h.e_shnum)
+			continue;
+		if (section_of(image, sym.st_shndx).sh_flags & SHF_EXECINSTR)
+			sym.st_value += TEXT_ADDRESS;
+		else if (ELF64_ST_TYPE(sym.st_info) == STT_OBJECT)
+			sym.st_value = DATA_ADDRESS + 0x100 * k;
+		memcpy(image->data + symbols.sh_offset + k * sizeof sym, &sym, sizeof sym);
+	}
+	for (size_t i = 1; i < h.e_shnum; i++) {
+		Elf64_Shdr s = section_of(image, i), target = section_of(image, s.sh_type == SHT_RELA ? s.sh_info : 0);
+		Elf64_Rela r;
+		for (size_t k = 0; s.sh_type == SHT_RELA && k < s.sh_size / sizeof r; k++) {
+			memcpy(&r, image->data + s.sh_offset + k * sizeof r, sizeof r);
+			memcpy(&sym, image->data + symbols.sh_offset + ELF64_R_SYM(r.r_info) * sizeof sym, sizeof sym);
+			uint64_t value = sym.st_value + (uint64_t)r.r_addend;
+			memcpy(image->data + target.sh_offset + r.r_offset, &value, sizeof value);
+		}
+	}
+}
+
+static void test_inline_chain_and_its_asserts(void)
+{
+	static const struct {
+		const char *function;
+		uint32_t line;
+	} chain[] = {{"innermost(int const*, int)", 7}, {"middle(int const*, int)", 12}, {"", 18}};
+	static const char file[] = "/tmp/src/inline.cu";
+	CT_AUTO(ct_auto_str) struct ct_str image = CT_STR_INIT;
+	CT_AUTO(ct_cubin_auto) struct ct_cubin *c = NULL;
+	struct ct_arena arena = CT_ARENA_INIT;
+	struct ct_cubin_line *lines;
+	struct ct_cubin_assert a;
+	size_t n;
+	CU_ASSERT_TRUE_FATAL(ct_read_file(CT_TEST_DATA "/cubin/inline.cubin", 1 << 20, &image, NULL));
+	relocate(&image);
+	CU_ASSERT_TRUE_FATAL(ct_cubin_open(image.data, image.length, &c, NULL));
+	CU_ASSERT_TRUE_FATAL(ct_cubin_lines_at(c, TEXT_ADDRESS + 0x200, &arena, &lines, &n));
+	CU_ASSERT_EQUAL_FATAL(n, CT_COUNT(chain));
+	for (size_t i = 0; i < n; i++) {
+		CU_ASSERT_STRING_EQUAL(lines[i].file, file);
+		CU_ASSERT_EQUAL(lines[i].line, chain[i].line);
+		const char *function = lines[i].function ? ct_cubin_demangle(&arena, lines[i].function) : "";
+		CU_ASSERT_STRING_EQUAL(function, chain[i].function);
+	}
+	CU_ASSERT_TRUE_FATAL(ct_cubin_lines_at(c, TEXT_ADDRESS + 0x340, &arena, &lines, &n));
+	CU_ASSERT_EQUAL(n, 2);
+	CU_ASSERT_TRUE_FATAL(ct_cubin_assert_at(c, TEXT_ADDRESS + 0x1a0, NULL, NULL, &arena, &a, NULL));
+	CU_ASSERT_STRING_EQUAL(a.expression, "i < n && \"too many threads\"");
+	CU_ASSERT_EQUAL(a.line, 17);
+	CU_ASSERT_TRUE_FATAL(ct_cubin_assert_at(c, TEXT_ADDRESS + 0x320, NULL, NULL, &arena, &a, NULL));
+	CU_ASSERT_STRING_EQUAL(a.expression, "v >= 0");
+	CU_ASSERT_STRING_EQUAL(a.function, "int innermost(const int *, int)");
+	CU_ASSERT_EQUAL(a.line, 7);
+	ct_arena_done(&arena);
+}
+
 // Encodings as nvdisasm 13 prints them.
 static void test_instructions(void)
 {
@@ -369,6 +457,7 @@ int main(void)
 		{"an assert from the code", test_assert_from_the_code},
 		{"memory of the dump comes first", test_memory_of_the_dump_comes_first},
 		{"a trap is recognised", test_trap_is_recognised},
+		{"an inline chain and its asserts", test_inline_chain_and_its_asserts},
 		{"instructions", test_instructions},
 		{"changed images do no harm", test_changed_images_do_no_harm},
 		CU_TEST_INFO_NULL,
