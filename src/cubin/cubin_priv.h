@@ -125,6 +125,8 @@ struct ct_text_query {
 };
 enum ct_text_status ct_cubin_text(const struct ct_cubin *c, const struct ct_text_query *query, ct_cubin_memory *memory, void *context, struct ct_arena *arena,
 				  const char **ret_text);
+// The offset of a data symbol in its section, where that follows from the image; false: it does not.
+bool ct_cubin_layout_offset(const struct ct_cubin *c, size_t section, size_t symbol, uint64_t *ret_offset);
 // The identifier of a demangled or pretty function name: "f" of "void n::f<int>(float)"; not in any arena: [*start, +length).
 bool ct_cubin_base_name(const char *name, const char **ret_start, size_t *ret_length);
 

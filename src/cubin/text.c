@@ -1,5 +1,5 @@
 // String constants of an image. In a relocated image a string's symbol has a device address, and its place in the section is lost: the
-// driver gives each symbol an address of its own. What is left is its size, and that tells most strings apart.
+// driver gives each symbol an address of its own. What is left is its size, which tells many strings apart; for the rest see layout.c.
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "cubin/cubin_priv.h"
 
@@ -24,13 +24,14 @@ static bool is_object_of(const Elf64_Sym *sym, size_t section)
 	return ELF64_ST_TYPE(sym->st_info) == STT_OBJECT && sym->st_shndx == section;
 }
 
-static bool find_object(const struct ct_cubin *c, uint64_t address, Elf64_Sym *ret_symbol)
+// The data symbol at address; its index, 0: there is none.
+static size_t find_object(const struct ct_cubin *c, uint64_t address, Elf64_Sym *ret_symbol)
 {
 	for (size_t i = 0; ct_cubin_symbol(c, i, ret_symbol); i++)
 		if (ELF64_ST_TYPE(ret_symbol->st_info) == STT_OBJECT && ret_symbol->st_value == address && ret_symbol->st_size != 0 &&
 		    ret_symbol->st_shndx < c->n_sections && c->sections[ret_symbol->st_shndx].sh_type == SHT_PROGBITS)
-			return true;
-	return false;
+			return i;
+	return 0;
 }
 
 static size_t objects_of_size(const struct ct_cubin *c, size_t section, uint64_t size)
@@ -96,6 +97,22 @@ static bool names_another_kernel(const struct ct_cubin *c, const char *text, con
 	return false;
 }
 
+// The text at the place where the compiler put the symbol; NULL when that is not known, or no text is there.
+static const char *laid_out(const struct ct_cubin *c, const struct ct_text_query *query, size_t index, const Elf64_Sym *sym)
+{
+	const Elf64_Shdr *s = &c->sections[sym->st_shndx];
+	uint64_t offset;
+	if (!ct_cubin_layout_offset(c, sym->st_shndx, index, &offset) || offset > s->sh_size || sym->st_size > s->sh_size - offset)
+		return NULL;
+	const char *text = (const char *)c->bytes + s->sh_offset + offset;
+	if (memchr(text, 0, sym->st_size) != text + sym->st_size - 1)
+		return NULL;
+	// What cannot be true shows that the compiler did otherwise.
+	if (query->is_function && query->kernel && names_another_kernel(c, text, query->kernel))
+		return NULL;
+	return text;
+}
+
 // The one text among the candidates; NULL when they differ.
 static const char *agree(const struct ct_cubin *c, const struct ct_text_query *query, const char **texts, size_t n)
 {
@@ -118,7 +135,8 @@ enum ct_text_status ct_cubin_text(const struct ct_cubin *c, const struct ct_text
 	if (from_memory(query->address, memory, context, arena, ret_text))
 		return CT_TEXT_FOUND;
 	Elf64_Sym sym;
-	if (!find_object(c, query->address, &sym) || sym.st_size > MAX_TEXT)
+	size_t index = find_object(c, query->address, &sym);
+	if (index == 0 || sym.st_size > MAX_TEXT)
 		return CT_TEXT_MISSING;
 	const Elf64_Shdr *s = &c->sections[sym.st_shndx];
 	const char *texts[MAX_CANDIDATES];
@@ -129,6 +147,8 @@ enum ct_text_status ct_cubin_text(const struct ct_cubin *c, const struct ct_text
 	if (n > MAX_CANDIDATES || n < objects_of_size(c, sym.st_shndx, sym.st_size))
 		return CT_TEXT_AMBIGUOUS;
 	const char *text = agree(c, query, texts, n);
+	if (!text)
+		text = laid_out(c, query, index, &sym);
 	if (!text)
 		return CT_TEXT_AMBIGUOUS;
 	*ret_text = ct_arena_clean(arena, text, sym.st_size - 1);

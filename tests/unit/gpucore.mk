@@ -17,6 +17,7 @@ tests_unit_test_cubin_LDADD = $(UNIT_LIBS)
 endif
 
 EXTRA_DIST += tests/data/cubin/README.md tests/data/cubin/inline.cu tests/data/cubin/inline.cubin \
+	tests/data/cubin/layout.cu tests/data/cubin/layout.cubin tests/data/cubin/layout-12.4.cubin \
 	tests/data/gpu-cores/README.md tests/data/gpu-cores/faults.cu tests/data/gpu-cores/ce.py \
 	tests/data/gpu-cores/reader
 EXTRA_DIST += tests/data/gpu-cores/address.dbg.nvcore.xz

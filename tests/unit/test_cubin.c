@@ -262,12 +262,12 @@ static void relocate(struct ct_str *image)
 {
 	Elf64_Ehdr h;
 	Elf64_Sym sym;
-	size_t symtab = 0;
+	size_t symtab = 0, n_text = 0;
 	memcpy(&h, image->data, sizeof h);
 	for (size_t i = 1; i < h.e_shnum; i++) {
 		Elf64_Shdr s = section_of(image, i);
 		if (s.sh_flags & SHF_EXECINSTR) {
-			s.sh_addr = TEXT_ADDRESS;
+			s.sh_addr = TEXT_ADDRESS + 0x10000 * n_text++;
 			memcpy(image->data + h.e_shoff + i * sizeof s, &s, sizeof s);
 		}
 		if (s.sh_type == SHT_SYMTAB)
@@ -279,7 +279,7 @@ static void relocate(struct ct_str *image)
 		if (sym.st_shndx == SHN_UNDEF || sym.st_shndx >= h.e_shnum)
 			continue;
 		if (section_of(image, sym.st_shndx).sh_flags & SHF_EXECINSTR)
-			sym.st_value += TEXT_ADDRESS;
+			sym.st_value += section_of(image, sym.st_shndx).sh_addr;
 		else if (ELF64_ST_TYPE(sym.st_info) == STT_OBJECT)
 			sym.st_value = DATA_ADDRESS + 0x100 * k;
 		memcpy(image->data + symbols.sh_offset + k * sizeof sym, &sym, sizeof sym);
@@ -329,6 +329,70 @@ static void test_inline_chain_and_its_asserts(void)
 	CU_ASSERT_STRING_EQUAL(a.expression, "v >= 0");
 	CU_ASSERT_STRING_EQUAL(a.function, "int innermost(const int *, int)");
 	CU_ASSERT_EQUAL(a.line, 7);
+	ct_arena_done(&arena);
+}
+
+// Every assert of an image, found by its calls.
+static void check_layout(const char *file)
+{
+	CT_AUTO(ct_auto_str) struct ct_str image = CT_STR_INIT;
+	CT_AUTO(ct_cubin_auto) struct ct_cubin *c = NULL;
+	struct ct_arena arena = CT_ARENA_INIT;
+	char path[4096];
+	unsigned n = 0;
+	snprintf(path, sizeof path, "%s/cubin/%s", CT_TEST_DATA, file);
+	CU_ASSERT_TRUE_FATAL(ct_read_file(path, 1 << 20, &image, NULL));
+	relocate(&image);
+	CU_ASSERT_TRUE_FATAL(ct_cubin_open(image.data, image.length, &c, NULL));
+	for (size_t i = 1; i < c->n_sections; i++) {
+		const Elf64_Shdr *s = &c->sections[i];
+		for (uint64_t pc = s->sh_addr + 16; s->sh_addr && pc < s->sh_addr + s->sh_size; pc += 16) {
+			struct ct_cubin_assert a;
+			struct ct_cubin_function kernel;
+			if (!ct_cubin_assert_at(c, pc, NULL, NULL, &arena, &a, NULL))
+				continue;
+			n++;
+			CU_ASSERT_PTR_NULL(a.undecoded);
+			CU_ASSERT_TRUE_FATAL(ct_cubin_kernel_at(c, pc, &kernel));
+			unsigned k = (unsigned)(kernel.symbol[strlen("_Z8kernel_")] - '0'), j = a.line - 6 - 7 * k;
+			CU_ASSERT_TRUE(j < 4);
+			CU_ASSERT_STRING_EQUAL(a.expression, ct_arena_printf(&arena, "p[%u] != %u", 10 + 4 * k + j, 100 + 4 * k + j));
+			CU_ASSERT_STRING_EQUAL(a.file, "layout.cu");
+			CU_ASSERT_STRING_EQUAL(a.function, ct_arena_printf(&arena, "void kernel_%u(const int *)", k));
+		}
+	}
+	CU_ASSERT_EQUAL(n, 24);
+	ct_arena_done(&arena);
+}
+
+static void test_texts_of_equal_length(void)
+{
+	check_layout("layout.cubin");
+	check_layout("layout-12.4.cubin");
+}
+
+static void test_unchecked_compilers_are_not_trusted(void)
+{
+	CT_AUTO(ct_auto_str) struct ct_str image = CT_STR_INIT;
+	CT_AUTO(ct_cubin_auto) struct ct_cubin *c = NULL;
+	struct ct_arena arena = CT_ARENA_INIT;
+	struct ct_cubin_assert a;
+	unsigned n = 0;
+	CU_ASSERT_TRUE_FATAL(ct_read_file(CT_TEST_DATA "/cubin/layout.cubin", 1 << 20, &image, NULL));
+	relocate(&image);
+	char *release = memmem(image.data, image.length, "release 13.0,", 13);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(release);
+	release[8] = '2';
+	CU_ASSERT_TRUE_FATAL(ct_cubin_open(image.data, image.length, &c, NULL));
+	for (uint64_t pc = TEXT_ADDRESS; pc < TEXT_ADDRESS + 0x60000; pc += 16) {
+		if (!ct_cubin_assert_at(c, pc, NULL, NULL, &arena, &a, NULL))
+			continue;
+		n++;
+		CU_ASSERT_PTR_NULL(a.expression);
+		CU_ASSERT_STRING_EQUAL(a.file, "layout.cu");  // the only one of its length
+		CU_ASSERT_PTR_NOT_NULL(strstr(a.undecoded, "expression: several constants"));
+	}
+	CU_ASSERT_EQUAL(n, 24);
 	ct_arena_done(&arena);
 }
 
@@ -458,6 +522,8 @@ int main(void)
 		{"memory of the dump comes first", test_memory_of_the_dump_comes_first},
 		{"a trap is recognised", test_trap_is_recognised},
 		{"an inline chain and its asserts", test_inline_chain_and_its_asserts},
+		{"texts of equal length", test_texts_of_equal_length},
+		{"unchecked compilers are not trusted", test_unchecked_compilers_are_not_trusted},
 		{"instructions", test_instructions},
 		{"changed images do no harm", test_changed_images_do_no_harm},
 		CU_TEST_INFO_NULL,
