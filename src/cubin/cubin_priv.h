@@ -17,6 +17,7 @@ enum {
 	CT_R_CUDA_ABS32_LO_32 = 0x38,        // 32@lo(symbol) of MOV
 	CT_R_CUDA_ABS32_HI_32 = 0x39,        // 32@hi(symbol)
 	CT_R_CUDA_CALL_ABS = 0x4b,           // target of CALL.ABS
+	CT_CUBIN_MAX_NAME = 16384,           // of a symbol; no kernel name of PyTorch comes near
 };
 
 struct ct_cubin {
@@ -45,8 +46,10 @@ struct ct_reloc {
 };
 
 bool ct_cubin_symbol(const struct ct_cubin *c, size_t index, Elf64_Sym *ret_symbol);
-// The symbol's name inside the image; "" when it has none or it is not terminated.
+// The symbol's name inside the image; "" when it has none, or one too long, or it is not terminated.
 const char *ct_cubin_symbol_name(const struct ct_cubin *c, const Elf64_Sym *symbol);
+// Names that are told apart by reading them all: false when they overlap so much that this would take too long. *spent starts at 0.
+bool ct_cubin_spend_name(const struct ct_cubin *c, const char *name, uint64_t *spent);
 // Index of the loaded code section that holds pc; 0: none.
 size_t ct_cubin_code_section(const struct ct_cubin *c, uint64_t pc);
 // The first relocation of section target at exactly this offset.

@@ -7,9 +7,6 @@
 // libstdc++'s, declared here because <cxxabi.h> is C++ only (Itanium C++ ABI, 3.4).
 extern char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *status);
 
-// A demangler's work can grow exponentially with its input; no kernel name of PyTorch comes near this.
-enum { MAX_SYMBOL = 16384 };
-
 const char *ct_cubin_demangle(struct ct_arena *arena, const char *symbol)
 {
 	// "$kernel$callee" and "$__internal_0_$callee": local functions that ptxas keeps inside a kernel's section.
@@ -18,11 +15,11 @@ const char *ct_cubin_demangle(struct ct_arena *arena, const char *symbol)
 	size_t length = strlen(name);
 	CT_AUTO(ct_auto_free) char *plain = NULL;
 	int status = 0;
-	if (length < MAX_SYMBOL && name[0] == '_' && name[1] == 'Z')
+	if (length < CT_CUBIN_MAX_NAME && name[0] == '_' && name[1] == 'Z')
 		plain = __cxa_demangle(name, NULL, NULL, &status);
 	if (plain)
 		return ct_arena_clean(arena, plain, strlen(plain));
-	return ct_arena_clean(arena, name, length < MAX_SYMBOL ? length : MAX_SYMBOL);
+	return ct_arena_clean(arena, name, length < CT_CUBIN_MAX_NAME ? length : CT_CUBIN_MAX_NAME);
 }
 
 // Start of the parameter list: the '(' that matches the last ')' of the text. NULL: none.

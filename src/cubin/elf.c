@@ -157,7 +157,14 @@ const char *ct_cubin_symbol_name(const struct ct_cubin *c, const Elf64_Sym *symb
 	if (c->strtab == 0 || symbol->st_name >= s->sh_size)
 		return "";
 	const char *name = (const char *)c->bytes + s->sh_offset + symbol->st_name;
-	return memchr(name, 0, s->sh_size - symbol->st_name) ? name : "";
+	size_t room = s->sh_size - symbol->st_name;
+	return memchr(name, 0, room < CT_CUBIN_MAX_NAME ? room : CT_CUBIN_MAX_NAME) ? name : "";
+}
+
+bool ct_cubin_spend_name(const struct ct_cubin *c, const char *name, uint64_t *spent)
+{
+	*spent += strlen(name);
+	return *spent <= 4 * c->sections[c->strtab].sh_size;
 }
 
 bool ct_cubin_reloc_at(const struct ct_cubin *c, size_t target, uint64_t offset, struct ct_reloc *ret_reloc)

@@ -80,8 +80,12 @@ static bool names_are_unique(const struct ct_cubin *c, const struct object *rows
 {
 	CT_AUTO(ct_auto_free) const char **names = ct_xrealloc(NULL, (n + 1) * sizeof *names);
 	Elf64_Sym sym;
-	for (size_t i = 0; i < n; i++)
+	uint64_t spent = 0;
+	for (size_t i = 0; i < n; i++) {
 		names[i] = ct_cubin_symbol(c, rows[i].symbol, &sym) ? ct_cubin_symbol_name(c, &sym) : "";
+		if (!ct_cubin_spend_name(c, names[i], &spent))
+			return false;
+	}
 	if (n > 1)
 		qsort(names, n, sizeof *names, by_name);
 	for (size_t i = 1; i < n; i++)

@@ -86,8 +86,11 @@ static bool names_another_kernel(const struct ct_cubin *c, const char *text, con
 		return false;
 	const char *identifier = ct_arena_strndup(&scratch, name, length);
 	Elf64_Sym sym;
+	uint64_t spent = 0;
 	for (size_t i = 0; ct_cubin_symbol(c, i, &sym); i++) {
 		const char *symbol = ct_cubin_symbol_name(c, &sym);
+		if (!ct_cubin_spend_name(c, symbol, &spent))
+			return false;
 		if (ELF64_ST_TYPE(sym.st_info) != STT_FUNC || !(sym.st_other & CT_STO_ENTRY) || !strstr(symbol, identifier))
 			continue;
 		const char *plain = ct_cubin_demangle(&scratch, symbol);
