@@ -26,3 +26,4 @@ include tests/unit/render.mk
 include tests/unit/hoststack.mk
 include tests/unit/diagnose.mk
 include tests/unit/cudagdb.mk
+include tests/unit/gpucore.mk

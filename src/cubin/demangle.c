@@ -1,0 +1,106 @@
+// Names of kernels and device functions as people write them.
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <ctype.h>
+
+#include "cubin/cubin_priv.h"
+
+// libstdc++'s, declared here because <cxxabi.h> is C++ only (Itanium C++ ABI, 3.4).
+extern char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *status);
+
+const char *ct_cubin_demangle(struct ct_arena *arena, const char *symbol)
+{
+	// "$kernel$callee" and "$__internal_0_$callee": local functions that ptxas keeps inside a kernel's section.
+	const char *dollar = symbol[0] == '$' ? strrchr(symbol, '$') : NULL;
+	const char *name = dollar && dollar[1] ? dollar + 1 : symbol;
+	size_t length = strlen(name);
+	CT_AUTO(ct_auto_free) char *plain = NULL;
+	int status = 0;
+	if (length < CT_CUBIN_MAX_NAME && name[0] == '_' && name[1] == 'Z')
+		plain = __cxa_demangle(name, NULL, NULL, &status);
+	if (plain)
+		return ct_arena_clean(arena, plain, strlen(plain));
+	return ct_arena_clean(arena, name, length < CT_CUBIN_MAX_NAME ? length : CT_CUBIN_MAX_NAME);
+}
+
+// Start of the parameter list: the '(' that matches the last ')' of the text. NULL: none.
+static const char *parameter_list(const char *signature, const char **ret_end)
+{
+	const char *end = strrchr(signature, ')');
+	if (!end)
+		return NULL;
+	int depth = 0;
+	for (const char *p = end;; p--) {
+		depth += *p == ')' ? 1 : *p == '(' ? -1 : 0;
+		if (depth == 0) {
+			*ret_end = end;
+			return p + 1;
+		}
+		if (p == signature)
+			return NULL;
+	}
+}
+
+static const char **add_type(struct ct_arena *arena, const char **types, size_t *count, const char *start, const char *end)
+{
+	while (start < end && isspace((unsigned char)*start))
+		start++;
+	types = ct_arena_grow(arena, types, count, sizeof *types);
+	types[*count - 1] = ct_arena_clean(arena, start, (size_t)(end - start));
+	return types;
+}
+
+bool ct_cubin_param_types(struct ct_arena *arena, const char *signature, const char ***ret_types, size_t *ret_count)
+{
+	const char *end = NULL, *start = parameter_list(signature, &end);
+	if (!start)
+		return false;
+	const char **types = NULL;
+	size_t count = 0;
+	int depth = 0;
+	const char *from = start;
+	for (const char *p = start; p < end; p++) {
+		if (strchr("(<[{", *p))
+			depth++;
+		else if (strchr(")>]}", *p) && !(*p == '>' && p > start && p[-1] == '-'))
+			depth--;
+		else if (*p == ',' && depth == 0) {
+			types = add_type(arena, types, &count, from, p);
+			from = p + 1;
+		}
+	}
+	if (from < end)
+		types = add_type(arena, types, &count, from, end);
+	*ret_types = types;
+	*ret_count = count;
+	return true;
+}
+
+// The parameter list's start in "void n::f<int>(float)": the first '(' outside <>; "operator()" is part of the name.
+static const char *name_end(const char *name)
+{
+	int depth = 0;
+	for (const char *p = name; *p; p++) {
+		if (ct_starts_with(p, "operator()")) {
+			p += strlen("operator()") - 1;
+			continue;
+		}
+		if (*p == '<' && depth == 0 && p > name)
+			return p;
+		depth += *p == '<' ? 1 : *p == '>' ? -1 : 0;
+		if (*p == '(' && depth == 0 && !ct_starts_with(p, "(anonymous namespace)"))
+			return p;
+		if (ct_starts_with(p, "(anonymous namespace)"))
+			p += strlen("(anonymous namespace)") - 1;
+	}
+	return name + strlen(name);
+}
+
+bool ct_cubin_base_name(const char *name, const char **ret_start, size_t *ret_length)
+{
+	const char *end = name_end(name), *start = end;
+	while (start > name && (isalnum((unsigned char)start[-1]) || start[-1] == '_'))
+		start--;
+	*ret_start = start;
+	*ret_length = (size_t)(end - start);
+	return end > start;
+}
