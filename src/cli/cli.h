@@ -1,0 +1,51 @@
+// argv, CUDATRAP_OPTIONS and the configuration file -> one read-only struct.
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef CT_CLI_H
+#define CT_CLI_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/base.h"
+
+enum ct_engine_choice { CT_ENGINE_AUTO, CT_ENGINE_WAIT, CT_ENGINE_LIVE };
+enum ct_color_choice { CT_COLOR_AUTO, CT_COLOR_ALWAYS, CT_COLOR_NEVER };
+enum ct_after_fault { CT_FAULT_ENDS_RUN, CT_FAULT_CONTINUES };
+
+struct ct_options {
+	char **argv;  // what is left after the options: the command, or a subcommand's operands; NULL-terminated
+	int argc;
+	enum ct_engine_choice engine;
+	enum ct_color_choice color;
+	enum ct_after_fault after_fault;
+	bool async;          // do not set CUDA_LAUNCH_BLOCKING=1
+	bool api_failures;   // engine live: stop at failing CUDA calls too
+	bool watch_stdout;   // look for assert lines on stdout as well
+	bool native;         // all native frames in the text report
+	bool quiet;          // no report on stderr; the folder only
+	bool verbose;        // say what is done, pass cuda-gdb's own output on
+	int error_exitcode;  // our status when a fault was trapped
+	int64_t timeout_ms;  // 0: none
+	int64_t grace_ms;    // between asking a process to end and ending it
+	int64_t deadline_ms; // for everything collected after a fault
+	const char *cuda_gdb;    // NULL: look for one
+	const char *report_dir;  // "cudatrap-reports"
+	const char *format;      // cudatrap report --format; NULL: text
+	bool help, version;
+};
+
+// Options first from the configuration file ($XDG_CONFIG_HOME/cudatrap/config or ~/.config/cudatrap/config: an option a line, without
+// its dashes, "#" starts a comment), then from CUDATRAP_OPTIONS (words, shell-like quotes), then from argv: the later wins. Texts
+// borrowed from argv, the environment and arena. CT_USAGE with one line that names the option and its source.
+bool ct_cli_parse(struct ct_arena *arena, int argc, char **argv, struct ct_options *ret_options, struct ct_error *err);
+
+// Options behind a subcommand name (options->argv[0]), on top of those already read; the rest is in ret_options->argv again.
+bool ct_cli_parse_more(const struct ct_options *options, struct ct_options *ret_options, struct ct_error *err);
+
+void ct_cli_print_help(FILE *out);
+
+// Splits shell-like words: blanks separate, '...' and "..." quote, \ escapes one character. For CUDATRAP_OPTIONS.
+bool ct_cli_split(struct ct_arena *arena, const char *text, char ***ret_words, size_t *ret_count, struct ct_error *err);
+
+#endif
