@@ -5,8 +5,10 @@ The program must not notice: its input and output are its own, its arguments arr
 what it would have been. Parameters come in the environment (src/cudagdb/live.c sets them):
 
 CUDATRAP_GDB_OUT           JSON of the first fault; of the next ones with .2, .3, ... behind it
-CUDATRAP_GDB_STATUS        JSON about the program: {"pid": N} from its start, then also "exited": N, "signaled": N or "killed": true
-CUDATRAP_GDB_AFTER         kill: end the program after the first fault; continue: go on to the next
+CUDATRAP_GDB_STATUS        JSON about the program: {"pid": N} from its start, then also "exited": N, "signaled": N, "aborted": true
+CUDATRAP_GDB_HOST          JSON of the host threads' stacks at the first fault, written before CUDATRAP_GDB_OUT
+CUDATRAP_GDB_READ          appears when the front-end has read the stopped program; then it goes on
+CUDATRAP_GDB_AFTER         end: end the program by SIGABRT after the first fault; continue: go on to the next
 CUDATRAP_GDB_FDS           "3 4 5": descriptors that are the program's standard input, output and error
 CUDATRAP_GDB_CORE          the program's soft limit for core files, as the shell's ulimit writes it
 CUDATRAP_GDB_BREAK         device functions to stop in, separated by commas
@@ -20,14 +22,17 @@ from __future__ import annotations
 import os
 import re
 import signal
+import time
 from typing import Any, Dict, List, Mapping, Optional
 
 import gdb
 
-from . import collect, emit
+from . import collect, emit, hoststacks
 
 # More faults than this in one run tell nothing new.
 MAX_FAULTS = 16
+# How long the program is held for a front-end that reads it: only one that died takes longer.
+READ_TIMEOUT_S = 20.0
 
 QUIET = (
     "set print thread-events off",
@@ -60,6 +65,8 @@ class Session:
         self.status: Dict[str, Any] = {}
         self.last_stop: Optional[Any] = None
         self.n_faults = 0
+        self.breakpoints: List[Any] = []
+        self.entry: Optional[Dict[str, Any]] = None  # collected where an assert function was entered
 
     def prepare(self) -> None:
         for command in QUIET:
@@ -70,7 +77,8 @@ class Session:
             gdb.execute("set cuda api_failures stop", to_string=True)
         for function in self.environment.get("CUDATRAP_GDB_BREAK", "").split(","):
             if function:
-                gdb.Breakpoint(function, internal=True).silent = True
+                self.breakpoints.append(gdb.Breakpoint(function, internal=True))
+                self.breakpoints[-1].silent = True
         gdb.execute("set exec-wrapper " + wrapper(self.environment), to_string=True)
         gdb.events.stop.connect(self.on_stop)
         gdb.events.exited.connect(self.on_exit)
@@ -82,6 +90,8 @@ class Session:
             self.last_stop = None
             gdb.execute(command)  # with to_string=True gdb (14.2) sends no stop event
             command = self.next_command() if gdb.selected_inferior().pid else ""
+        if self.entry and not self.n_faults:
+            emit.write(self.out, self.entry)
 
     def next_command(self) -> str:
         """What to do at a stop: collect when it is a fault, else let the program have what it would have had."""
@@ -90,19 +100,38 @@ class Session:
             return "signal SIGTRAP"
         if kind == "other":
             return "continue"
+        if kind == "assert-entry" and not self.n_faults:
+            # The first warp is at the assert; the exception that follows shows all of them. Kept in case none follows.
+            self.entry = self.entry or collect.collect()
+            self.disable_breakpoints()
+            return "continue"
         self.record(kind)
         if self.environment.get("CUDATRAP_GDB_AFTER") == "continue" and self.n_faults < MAX_FAULTS:
             return "signal 0"  # the debugger's signal is none of the program's
-        self.update(killed=True)
-        gdb.execute("kill", to_string=True)
-        return ""
+        self.update(aborted=True)
+        return "signal SIGABRT"  # its own handlers run, and it never runs past the fault
+
+    def disable_breakpoints(self) -> None:
+        for breakpoint in self.breakpoints:
+            breakpoint.enabled = False
 
     def record(self, kind: str) -> None:
         self.n_faults += 1
         document = collect.collect()
         if kind == "api-error":
             document["kind"] = kind
-        emit.write(self.out if self.n_faults == 1 else f"{self.out}.{self.n_faults}", document)
+        if self.n_faults > 1:
+            emit.write(f"{self.out}.{self.n_faults}", document)
+            return
+        emit.write(self.environment["CUDATRAP_GDB_HOST"], hoststacks.collect())
+        emit.write(self.out, document)
+        self.hold()
+
+    def hold(self) -> None:
+        """The front-end reads the interpreter's structures of the stopped program."""
+        end = time.monotonic() + READ_TIMEOUT_S
+        while not os.path.exists(self.environment["CUDATRAP_GDB_READ"]) and time.monotonic() < end:
+            time.sleep(0.005)
 
     def update(self, **facts: Any) -> None:
         self.status.update(facts)
@@ -125,8 +154,6 @@ class Session:
             self.update(pid=pid)
 
     def on_exit(self, event: Any) -> None:
-        if self.status.get("killed"):
-            return
         if hasattr(event, "exit_code"):
             self.update(exited=int(event.exit_code))
             return
@@ -136,14 +163,14 @@ class Session:
 
 
 def stop_kind(event: Any, api_failures: bool) -> str:
-    """ "fault", "api-error", "host-trap" (a signal of the program's own) or "other"."""
+    """ "fault", "assert-entry" (a breakpoint in device code), "api-error", "host-trap" (a signal of the program's own) or "other"."""
     on_device = gdb.cuda.get_focus_physical() is not None
     if isinstance(event, gdb.SignalEvent):
         return "fault" if event.stop_signal.startswith("CUDA_EXCEPTION") else "other"
-    if on_device:
-        return "fault"  # a breakpoint or trap instruction in device code
     if isinstance(event, gdb.BreakpointEvent):
-        return "other"
+        return "assert-entry" if on_device else "other"
+    if on_device:
+        return "fault"  # a trap instruction in device code
     # gdb has no SignalEvent for SIGTRAP. One that a process has sent has a code up to 0.
     return "api-error" if api_failures and not is_sent_trap() else "host-trap"
 

@@ -33,14 +33,13 @@ bool ct_cudagdb_find(struct ct_arena *arena, const char *explicit_path, char *co
 
 enum ct_cudagdb_after {
 	CT_AFTER_DETACH,  // let the target go on
-	CT_AFTER_ABORT,   // leave a SIGABRT pending, then detach: it never runs past the fault
+	CT_AFTER_LEAVE,   // end cuda-gdb while it is attached: the target goes on waiting in the driver, and never runs past the fault
 };
 
 struct ct_cudagdb_job {
 	pid_t pid;              // attach to this; 0: open core_path
 	const char *core_path;
 	enum ct_cudagdb_after after;
-	pid_t launching_tid;      // the thread that gets the SIGABRT; 0: the process
 	int64_t deadline_us;      // ct_now_us() scale; cuda-gdb is killed then
 	const char *scratch_dir;  // private, exists, absolute: cwd of cuda-gdb, its log (cuda-gdb.log), its JSON; TMPDIR when a core is opened
 	bool verbose;             // its own output to our stderr
@@ -65,6 +64,8 @@ struct ct_cudagdb_live {
 
 // Files in scratch_dir: the JSON of the first fault (the next ones are ".2", ".3", ...), the state of the target, cuda-gdb's own words.
 #define CT_CUDAGDB_LIVE_JSON "gpu.json"
+#define CT_CUDAGDB_LIVE_HOST "host.json"  // the host threads' stacks at the first fault, there before the JSON above
+#define CT_CUDAGDB_LIVE_READ "read"       // ours to create: the stopped target was read, the script goes on
 #define CT_CUDAGDB_LIVE_STATUS "live-status.json"
 #define CT_CUDAGDB_LOG "cuda-gdb.log"
 
@@ -79,7 +80,7 @@ bool ct_cudagdb_live_argv(struct ct_arena *arena, const struct ct_cudagdb *gdb, 
 
 struct ct_cudagdb_live_status {
 	pid_t pid;  // of the target; 0: not started yet
-	bool exited, signaled, killed;  // killed: by us, after a fault
+	bool exited, signaled, aborted;  // aborted: by us, after a fault
 	int status;  // exit status or signal number
 };
 

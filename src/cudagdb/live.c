@@ -97,9 +97,11 @@ static char **live_environment(struct ct_arena *arena, const struct ct_cudagdb_l
 	add(&words, "PYTHONDONTWRITEBYTECODE=1");
 	add(&words, ct_arena_printf(arena, "CUDATRAP_GDBSCRIPTS=%s", ct_cudagdb_scripts_dir()));
 	add(&words, ct_arena_printf(arena, "CUDATRAP_GDB_OUT=%s/" CT_CUDAGDB_LIVE_JSON, live->scratch_dir));
+	add(&words, ct_arena_printf(arena, "CUDATRAP_GDB_HOST=%s/" CT_CUDAGDB_LIVE_HOST, live->scratch_dir));
+	add(&words, ct_arena_printf(arena, "CUDATRAP_GDB_READ=%s/" CT_CUDAGDB_LIVE_READ, live->scratch_dir));
 	add(&words, ct_arena_printf(arena, "CUDATRAP_GDB_STATUS=%s/" CT_CUDAGDB_LIVE_STATUS, live->scratch_dir));
 	add(&words, ct_arena_printf(arena, "CUDATRAP_GDB_LOG=%s/" CT_CUDAGDB_LOG, live->scratch_dir));
-	add(&words, live->continue_after ? "CUDATRAP_GDB_AFTER=continue" : "CUDATRAP_GDB_AFTER=kill");
+	add(&words, live->continue_after ? "CUDATRAP_GDB_AFTER=continue" : "CUDATRAP_GDB_AFTER=end");
 	add(&words, ct_arena_printf(arena, "CUDATRAP_GDB_FDS=%d %d %d", live->fds[0], live->fds[1], live->fds[2]));
 	add(&words, ct_arena_printf(arena, "CUDATRAP_GDB_BREAK=%s", live->break_on ? live->break_on : ""));
 	add(&words, live->api_failures ? "CUDATRAP_GDB_API_FAILURES=1" : "CUDATRAP_GDB_API_FAILURES=");
@@ -168,7 +170,7 @@ bool ct_cudagdb_live_status(const char *scratch_dir, struct ct_cudagdb_live_stat
 		.pid = (pid_t)json_integer_value(json_object_get(root, "pid")),
 		.exited = json_is_integer(exited),
 		.signaled = json_is_integer(signaled),
-		.killed = json_is_true(json_object_get(root, "killed")),
+		.aborted = json_is_true(json_object_get(root, "aborted")),
 		.status = (int)json_integer_value(json_is_integer(exited) ? exited : signaled),
 	};
 	json_decref(root);

@@ -26,14 +26,13 @@ static const char *tmpdir_for(struct ct_arena *arena, const struct ct_cudagdb_jo
 
 static char **environment_for(struct ct_arena *arena, const struct ct_cudagdb_job *job, const char *tmpdir)
 {
-	static const char *const after[] = {[CT_AFTER_DETACH] = "detach", [CT_AFTER_ABORT] = "abort"};
+	static const char *const after[] = {[CT_AFTER_DETACH] = "detach", [CT_AFTER_LEAVE] = "leave"};
 	const char *settings[] = {
 		"LC_ALL=C.UTF-8",
 		"PYTHONDONTWRITEBYTECODE=1",
 		ct_arena_printf(arena, "CUDATRAP_GDBSCRIPTS=%s", ct_cudagdb_scripts_dir()),
 		ct_arena_printf(arena, "CUDATRAP_GDB_OUT=%s/" JSON_NAME, job->scratch_dir),
 		ct_arena_printf(arena, "CUDATRAP_GDB_AFTER=%s", job->pid ? after[job->after] : ""),
-		ct_arena_printf(arena, "CUDATRAP_GDB_TID=%d", (int)job->launching_tid),
 		ct_arena_printf(arena, "TMPDIR=%s", tmpdir ? tmpdir : "/tmp"),
 		NULL,
 	};

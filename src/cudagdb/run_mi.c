@@ -18,22 +18,13 @@ static bool open_target(struct ct_mi_session *session, const struct ct_cudagdb_j
 	return ct_mi_ask(session, ct_arena_printf(session->arena, "-target-attach %d", (int)job->pid), &answer, err);
 }
 
-static void leave_abort(struct ct_mi_session *session, const struct ct_cudagdb_job *job)
-{
-	struct ct_mi_record answer;
-	ct_mi_ask(session, "-interpreter-exec console \"handle SIGABRT nostop noprint pass\"", &answer, NULL);
-	if (!job->launching_tid || syscall(SYS_tgkill, job->pid, job->launching_tid, SIGABRT) != 0)
-		kill(job->pid, SIGABRT);
-}
-
 static void let_go(struct ct_mi_session *session, const struct ct_cudagdb_job *job)
 {
 	struct ct_mi_record answer;
-	if (job->pid) {
-		if (job->after == CT_AFTER_ABORT)
-			leave_abort(session, job);
+	if (job->pid && job->after == CT_AFTER_LEAVE)
+		return;  // ct_cudagdb_collect_mi() ends it
+	if (job->pid)
 		ct_mi_ask(session, "-target-detach", &answer, NULL);
-	}
 	ct_mi_ask(session, "-gdb-exit", &answer, NULL);
 }
 
@@ -71,6 +62,8 @@ bool ct_cudagdb_collect_mi(const struct ct_cudagdb *gdb, const struct ct_cudagdb
 	struct ct_mi_session session = {.arena = arena, .input = input, .output = output, .deadline_us = job->deadline_us};
 	struct ct_error inner = CT_ERROR_INIT;
 	bool ok = converse(&session, gdb, job, ret_json, &inner);
+	if (job->pid && job->after == CT_AFTER_LEAVE)
+		kill(-pid, SIGKILL);  // at the end of its input it would detach
 	close(input);
 	input = -1;
 	struct ct_child_result result;

@@ -67,7 +67,7 @@ static int run(struct ct_arena *arena, int argc, char **argv)
 		return collect(gdb,
 			       (struct ct_cudagdb_job){.pid = atoi(argv[2]),
 						       .scratch_dir = argv[3],
-						       .after = strcmp(argv[4], "abort") == 0 ? CT_AFTER_ABORT : CT_AFTER_DETACH},
+						       .after = strcmp(argv[4], "leave") == 0 ? CT_AFTER_LEAVE : CT_AFTER_DETACH},
 			       ct_starts_with(argv[1], "mi-"));
 	if (argc >= 4 && strcmp(argv[1], "live") == 0)
 		return live(arena, &gdb, argv[2], argv + 3);

@@ -368,7 +368,7 @@ def test_stops_are_told_apart() -> None:
     tap.equal(kind(Signal("CUDA_EXCEPTION_12"), True), "fault")
     tap.equal(kind(Signal("CUDA_EXCEPTION_14"), False), "fault")
     tap.equal(kind(Signal("SIGSEGV"), False), "other")
-    tap.equal((kind(Breakpoint(), True), kind(Breakpoint(), False)), ("fault", "other"))
+    tap.equal((kind(Breakpoint(), True), kind(Breakpoint(), False)), ("assert-entry", "other"))
     tap.equal((kind(Event(), True), kind(Event(), False), kind(Event(), False, True)), ("fault", "host-trap", "host-trap"))
     information["si_code"] = 0x80
     tap.equal((kind(Event(), False), kind(Event(), False, True)), ("host-trap", "api-error"))

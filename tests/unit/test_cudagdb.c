@@ -488,7 +488,7 @@ static void test_live_status_is_read(void)
 		{"{\"pid\": 7}", true, {.pid = 7}},
 		{"{\"pid\": 7, \"exited\": 3}", true, {.pid = 7, .exited = true, .status = 3}},
 		{"{\"pid\": 7, \"signaled\": 6}", true, {.pid = 7, .signaled = true, .status = 6}},
-		{"{\"pid\": 7, \"killed\": true}", true, {.pid = 7, .killed = true}},
+		{"{\"pid\": 7, \"aborted\": true}", true, {.pid = 7, .aborted = true}},
 		{"{\"pid\": 7", false, {.pid = 0}},
 		{"[]", false, {.pid = 0}},
 	};
@@ -501,7 +501,7 @@ static void test_live_status_is_read(void)
 		struct ct_error err = CT_ERROR_INIT;
 		CU_ASSERT_EQUAL(ct_cudagdb_live_status(f.path, &s, &err), cases[i].ok);
 		CU_ASSERT_TRUE(s.pid == cases[i].status.pid && s.exited == cases[i].status.exited && s.signaled == cases[i].status.signaled &&
-			       s.killed == cases[i].status.killed && s.status == cases[i].status.status);
+			       s.aborted == cases[i].status.aborted && s.status == cases[i].status.status);
 		CU_ASSERT_EQUAL(err.code, cases[i].ok ? CT_OK : CT_FORMAT);
 	}
 }
