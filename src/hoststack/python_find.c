@@ -205,6 +205,6 @@ bool ct_py_find(pid_t pid, struct ct_py_place *ret_place, struct ct_error *err)
 	}
 	ct_arena_done(&arena);
 	if (ok && !found)
-		return ct_fail(err, CT_UNAVAILABLE, "no Python in process %d (no _PyRuntime in its executable or a libpython)", (int)pid);
+		return ct_fail(err, CT_NOT_FOUND, "no Python in process %d (no _PyRuntime in its executable or a libpython)", (int)pid);
 	return ok;
 }

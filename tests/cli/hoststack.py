@@ -176,7 +176,7 @@ def cxx_case(strip: bool) -> None:
                 os.unlink(program)
             got = dump(target.process.pid)
             check("native_error" not in got, f"native: {got.get('native_error')}")
-            check(got["walk_error"]["code"] == "unavailable", got["walk_error"]["text"])
+            check(got["walk_error"]["code"] == "not found", got["walk_error"]["text"])
             check(len(got["native"]) == 21, f"{len(got['native'])} threads")
             lines = source.read_text(encoding="utf-8").splitlines()
             for thread in got["merged"][1:]:

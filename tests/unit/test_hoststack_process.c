@@ -192,7 +192,7 @@ static void test_processes_that_are_not_there(void)
 	CU_ASSERT_FALSE(native(incident, getpid(), SECOND, &err));
 	CU_ASSERT_EQUAL(err.code, CT_USAGE);
 	CU_ASSERT_FALSE(ct_hoststack_python_walk(&incident->arena, child.pid, &stacks, &err));
-	CU_ASSERT_EQUAL(err.code, CT_UNAVAILABLE);
+	CU_ASSERT_EQUAL(err.code, CT_NOT_FOUND);
 	kill(child.pid, SIGKILL);
 	siginfo_t info;
 	waitid(P_PID, (id_t)child.pid, &info, WEXITED | WNOWAIT);
