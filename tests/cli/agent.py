@@ -385,8 +385,8 @@ def check_other_user(python: str) -> None:
                 os.setuid(65534)
                 client.settimeout(PATIENCE_S)
                 client.connect(l.socket_path(target.pid))
-                client.sendall(b"stacks\n")
-                with contextlib.suppress(ConnectionResetError):
+                with contextlib.suppress(ConnectionResetError, BrokenPipeError):  # refused before or after it was read
+                    client.sendall(b"stacks\n")
                     os._exit(2 if client.recv(1) else 0)
                 status = 0
             os._exit(status)
