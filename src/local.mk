@@ -9,6 +9,7 @@ cudatrap_LDADD = $(CT_LIBS)
 include src/base/local.mk
 include src/incident/local.mk
 include src/cli/local.mk
+include src/commands/local.mk
 include src/supervisor/local.mk
 include src/engine/local.mk
 include src/collect/local.mk

@@ -1,9 +1,63 @@
 // cudatrap: subcommands.
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <locale.h>
 #include <stdio.h>
+#include <string.h>
 
-int main(void)
+#include "cli/cli.h"
+#include "commands/commands.h"
+#include "engine/engine.h"
+
+struct subcommand {
+	const char *name;
+	int (*run)(const struct ct_options *options);
+};
+
+static const struct subcommand subcommands[] = {
+	{"run", ct_command_run},
+	{"report", ct_command_report},
+	{"doctor", ct_command_doctor},
+};
+
+// "cudatrap report x" is ours, "cudatrap -- report x" is a command named report.
+static const struct subcommand *find_subcommand(const struct ct_options *options, char **argv)
 {
-	puts("cudatrap " CT_VERSION);
-	return 0;
+	if (options->argc == 0 || (options->argv > argv + 1 && strcmp(options->argv[-1], "--") == 0))
+		return NULL;
+	for (size_t i = 0; i < CT_COUNT(subcommands); i++)
+		if (strcmp(subcommands[i].name, options->argv[0]) == 0)
+			return &subcommands[i];
+	return NULL;
+}
+
+static int complain(const struct ct_error *err)
+{
+	fprintf(stderr, "cudatrap: %s%s%s%s\n", err->text, err->hint[0] ? " (" : "", err->hint, err->hint[0] ? ")" : "");
+	return 125;
+}
+
+int main(int argc, char **argv)
+{
+	CT_AUTO(ct_arena_done) struct ct_arena arena = CT_ARENA_INIT;
+	struct ct_error err = CT_ERROR_INIT;
+	struct ct_options options;
+	setlocale(LC_CTYPE, "");
+	if (!ct_cli_parse(&arena, argc, argv, &options, &err))
+		return complain(&err);
+	if (options.help) {
+		ct_cli_print_help(stdout);
+		return fflush(stdout) == 0 ? 0 : 125;
+	}
+	if (options.version) {
+		puts("cudatrap " CT_VERSION);
+		return fflush(stdout) == 0 ? 0 : 125;
+	}
+	const struct subcommand *found = find_subcommand(&options, argv);
+	if (!found)
+		return ct_command_run(&options);
+	// A subcommand takes options of its own behind its name.
+	struct ct_options again;
+	if (!ct_cli_parse_more(&options, &again, &err))
+		return complain(&err);
+	return again.help ? (ct_cli_print_help(stdout), 0) : found->run(&again);
 }

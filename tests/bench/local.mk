@@ -1,5 +1,4 @@
-# tests/bench
-include tests/bench/diagnose.mk
-# tests/bench: built by name only (make tests/bench/NAME)
+# Benchmarks: built by name only (make tests/bench/NAME), no part of the tests.
 EXTRA_PROGRAMS =
+include tests/bench/diagnose.mk
 include tests/bench/gpucore.mk

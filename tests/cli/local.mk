@@ -2,3 +2,7 @@
 include tests/cli/agent.mk
 include tests/cli/hoststack.mk
 include tests/cli/supervisor.mk
+
+# The whole front-end, with stand-ins for the driver and for cuda-gdb.
+TESTS += tests/cli/test_cudatrap.py
+EXTRA_DIST += tests/cli/test_cudatrap.py

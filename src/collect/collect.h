@@ -1,0 +1,42 @@
+// The collectors of one fault, run in a process of their own: whatever one of them does, the target's supervisor goes on. Each has
+// its deadline, may fail alone, and leaves a row in the incident. What is known so far is on disk after every step.
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef CT_COLLECT_H
+#define CT_COLLECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/base.h"
+#include "cudagdb/cudagdb.h"
+#include "incident/incident.h"
+
+struct ct_collect_job {
+	struct ct_incident *incident;  // filled in place: in a forked helper that is its own copy
+	pid_t pid;                     // the process that waits in the driver
+	int64_t deadline_us;           // for all of it, ct_now_us() scale
+	const char *scratch_dir;       // private, exists
+	const char *agent_dir;         // NULL: no agent in this run
+	const struct ct_cudagdb *gdb;  // NULL: looked for when it is needed, which costs nothing as long as nothing fails
+	char *const *environment;      // the target's, for that search
+	bool resume;   // let the target go on after it was read
+	bool verbose;
+	bool live;     // engine live: a cuda-gdb of ours holds the process already and has written its part to scratch_dir
+};
+
+// Name of the document in scratch_dir that the collectors write, again after every step.
+#define CT_COLLECT_DOCUMENT "collected.json"
+
+// Runs all collectors; meant as the entry of ct_supervisor_spawn_helper(). Returns an exit status: 0 when the document is complete,
+// 1 when it could not be written.
+int ct_collect_run(const struct ct_collect_job *job);
+
+// Reads what ct_collect_run() left: the job's incident with all that was found. *ret_incident is the caller's.
+bool ct_collect_read(const char *scratch_dir, struct ct_incident **ret_incident, struct ct_error *err);
+
+// Facts about a process that need no stop: command line, working directory, executable, and the telling environment variables
+// (ranks, CUDA_*, jobs), library versions among the mapped files, the driver's version. Adds a collector row.
+void ct_collect_environment(struct ct_incident *incident, pid_t pid);
+
+#endif

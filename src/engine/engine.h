@@ -1,0 +1,19 @@
+// Engines: how a fault is noticed and how the GPU's state is read. One interface, one file each.
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef CT_ENGINE_H
+#define CT_ENGINE_H
+
+#include "base/base.h"
+#include "cli/cli.h"
+
+// Runs options->argv with the engine that options ask for, writes and prints the report when there is a fault. Returns the exit status
+// that cudatrap should end with. Prints its own failures (one line each) on stderr.
+int ct_engine_run(const struct ct_options *options);
+
+// Names and one-line descriptions of the engines, for help and doctor; NULL-name-terminated.
+struct ct_engine_info {
+	const char *name, *summary;
+};
+const struct ct_engine_info *ct_engine_list(void);
+
+#endif

@@ -1,0 +1,390 @@
+// One run of one command: what all engines do the same way.
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "engine/engine_priv.h"
+
+extern char **environ;
+
+static const struct ct_engine *const engines[] = {&ct_engine_wait, &ct_engine_live};
+
+const struct ct_engine_info *ct_engine_list(void)
+{
+	static const struct ct_engine_info list[] = {
+		{"wait", "native speed; at the fault the driver waits and cuda-gdb attaches"},
+		{"live", "the whole run under cuda-gdb; breakpoints on the device assert functions, 4 to 5 times slower"},
+		{NULL, NULL},
+	};
+	return list;
+}
+
+void ct_run_say(const struct ct_run *run, const char *format, ...)
+{
+	if (!run->options->verbose)
+		return;
+	CT_AUTO(ct_auto_str) struct ct_str line = CT_STR_INIT;
+	char text[1024];
+	va_list ap;
+	va_start(ap, format);
+	vsnprintf(text, sizeof text, format, ap);
+	va_end(ap);
+	ct_str_addf(&line, "cudatrap: %s\n", text);
+	ct_write_all(STDERR_FILENO, line.data, line.length, NULL);
+}
+
+// ---- The target's environment ------------------------------------------------------------------------------
+
+static size_t find_variable(const struct ct_run *run, const char *name)
+{
+	size_t length = strlen(name), i = 0;
+	while (i < run->n_environment && !(strncmp(run->environment[i], name, length) == 0 && run->environment[i][length] == '='))
+		i++;
+	return i;
+}
+
+const char *ct_run_getenv(const struct ct_run *run, const char *name)
+{
+	size_t i = find_variable(run, name);
+	return i < run->n_environment ? run->environment[i] + strlen(name) + 1 : NULL;
+}
+
+void ct_run_setenv(struct ct_run *run, const char *name, const char *value)
+{
+	size_t i = find_variable(run, name);
+	bool found = i < run->n_environment;
+	if (!value) {
+		if (found)
+			memmove(run->environment + i, run->environment + i + 1, (run->n_environment - i) * sizeof *run->environment);
+		run->n_environment -= found ? 1 : 0;
+		return;
+	}
+	run->environment[i] = ct_arena_printf(&run->arena, "%s=%s", name, value);
+	if (!found)
+		run->environment[++run->n_environment] = NULL;
+}
+
+enum { ROOM_FOR_OURS = 32 };
+
+static void copy_environment(struct ct_run *run)
+{
+	size_t n = 0;
+	while (environ[n])
+		n++;
+	run->environment = ct_arena_array(&run->arena, n + ROOM_FOR_OURS, sizeof *run->environment);
+	for (size_t i = 0; i < n; i++)
+		run->environment[i] = ct_arena_strdup(&run->arena, environ[i]);
+	run->n_environment = n;
+	ct_run_setenv(run, "CUDATRAP_OPTIONS", NULL);
+}
+
+// ---- Scratch folder -------------------------------------------------------------------------------------------
+
+static bool make_scratch(struct ct_run *run, struct ct_error *err)
+{
+	const char *base = getenv("TMPDIR");
+	run->scratch = ct_arena_printf(&run->arena, "%s/cudatrap-XXXXXX", base && *base == '/' ? base : "/tmp");
+	if (!mkdtemp(run->scratch)) {
+		ct_fail_errno(err, "%s", run->scratch);
+		run->scratch = NULL;
+		return ct_hint(err, "set TMPDIR to a folder that is writable");
+	}
+	return true;
+}
+
+static void remove_tree(int parent, const char *name, int depth)
+{
+	if (unlinkat(parent, name, 0) == 0 || (errno != EISDIR && errno != EPERM) || depth > 8)
+		return;
+	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	CT_AUTO(ct_auto_closedir) DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	for (struct dirent *e; (e = readdir(dir));)
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+			remove_tree(dirfd(dir), e->d_name, depth + 1);
+	unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+// ---- What is needed besides the command ---------------------------------------------------------------------------
+
+static void find_agent(struct ct_run *run)
+{
+	const char *given = getenv("CUDATRAP_AGENT");
+	const char *path = given && *given ? given : CT_PKGLIBDIR "/libcudatrap-agent.so";
+	if (access(path, R_OK) != 0) {
+		ct_fail_errno(&run->agent_missing, "%s", path);
+		ct_run_say(run, "no agent: %s", run->agent_missing.text);
+		return;
+	}
+	run->agent_dir = ct_arena_printf(&run->arena, "%s/agent", run->scratch);
+	if (mkdir(run->agent_dir, 0700) != 0) {
+		ct_fail_errno(&run->agent_missing, "%s", run->agent_dir);
+		run->agent_dir = NULL;
+		return;
+	}
+	const char *others = ct_run_getenv(run, "LD_PRELOAD");
+	ct_run_setenv(run, "LD_PRELOAD", others && *others ? ct_arena_printf(&run->arena, "%s %s", others, path) : path);
+	ct_run_setenv(run, "CUDATRAP_AGENT_DIR", run->agent_dir);
+	ct_run_setenv(run, "CUDATRAP_SUPERVISOR_PID", ct_arena_printf(&run->arena, "%d", (int)getpid()));
+}
+
+static void choose_engine(struct ct_run *run)
+{
+	switch (run->options->engine) {
+	case CT_ENGINE_LIVE:
+		run->engine = &ct_engine_live;
+		run->engine_why = "asked for";
+		return;
+	case CT_ENGINE_WAIT:
+		run->engine = &ct_engine_wait;
+		run->engine_why = "asked for";
+		return;
+	case CT_ENGINE_AUTO:
+		run->engine = engines[0];
+		run->engine_why = "default: native speed";
+		return;
+	}
+}
+
+// ---- Hooks of the supervisor ---------------------------------------------------------------------------------------
+
+static void on_waiting(void *context, int64_t pid)
+{
+	struct ct_run *run = context;
+	if (run->engine->waiting)
+		run->engine->waiting(run, (pid_t)pid);
+}
+
+static void on_output(void *context, enum ct_stream stream, const char *bytes, size_t length)
+{
+	struct ct_run *run = context;
+	ct_loglines_feed(run->lines, (int)stream, bytes, length);
+}
+
+// The collectors filled a copy; what came in here meanwhile goes on top.
+static void adopt(struct ct_run *run, struct ct_incident *found)
+{
+	const struct ct_incident *old = run->incident;
+	for (size_t i = 0; i < old->n_consequences; i++)
+		ct_incident_add_consequence(found, old->consequences[i].pid, old->consequences[i].seconds_after, old->consequences[i].text);
+	for (size_t i = 0; i < old->n_notes; i++)
+		ct_incident_add_note(found, "%s", old->notes[i]);
+	ct_incident_free(run->incident);
+	run->incident = found;
+}
+
+static void take_collected(struct ct_run *run, int wait_status)
+{
+	struct ct_error err = CT_ERROR_INIT;
+	run->collector = 0;
+	run->collected = true;
+	struct ct_incident *found = NULL;
+	if (ct_collect_read(run->scratch, &found, &err))
+		adopt(run, found);
+	else
+		ct_incident_add_note(run->incident, "nothing was collected: %s", err.text);
+	run->incident->process.is_descendant = run->fault_pid != ct_supervisor_target(run->supervisor) && run->engine != &ct_engine_live;
+	run->incident->seconds_to_report = (double)(ct_now_us() - run->fault_us) / 1e6;
+	run->incident->has_seconds_to_report = true;
+	if (WIFSIGNALED(wait_status))
+		ct_incident_add_note(run->incident, "the collection was cut short (signal %d): what is missing was not reached", WTERMSIG(wait_status));
+	ct_run_say(run, "collected after %.2f s", run->incident->seconds_to_report);
+	run->engine->collected(run);
+}
+
+static void on_child_ended(void *context, pid_t pid, int wait_status)
+{
+	struct ct_run *run = context;
+	if (pid == run->fault_pid && run->fault_pid) {
+		run->fault_pid_reaped = true;
+		run->fault_pid_status = wait_status;
+	}
+	if (run->collector && pid == run->collector)
+		take_collected(run, wait_status);
+	else if (run->engine->child_ended)
+		run->engine->child_ended(run, pid, wait_status);
+}
+
+static bool may_finish(void *context)
+{
+	const struct ct_run *run = context;
+	return run->collector == 0;
+}
+
+// ---- A fault ----------------------------------------------------------------------------------------------------------
+
+struct ct_incident *ct_run_new_incident(struct ct_run *run)
+{
+	struct ct_incident *incident = ct_incident_new();
+	const char **words = ct_arena_array(&incident->arena, (size_t)run->options->argc, sizeof *words);
+	for (int i = 0; i < run->options->argc; i++)
+		words[i] = ct_arena_clean(&incident->arena, run->options->argv[i], strlen(run->options->argv[i]));
+	incident->command = words;
+	incident->n_command = (size_t)run->options->argc;
+	incident->cwd = ct_arena_clean(&incident->arena, run->cwd, strlen(run->cwd));
+	incident->tool_version = "cudatrap " CT_VERSION;
+	incident->time_us = ct_wall_us();
+	incident->engine = run->engine->name;
+	incident->engine_why = ct_arena_strdup(&incident->arena, run->engine_why);
+	const char *blocking = ct_run_getenv(run, "CUDA_LAUNCH_BLOCKING");
+	incident->launch_blocking = blocking && strcmp(blocking, "0") != 0 && *blocking;
+	run->incident = incident;
+	return incident;
+}
+
+static int collect_entry(void *context)
+{
+	return ct_collect_run(context);
+}
+
+static void stop_collector(void *context)
+{
+	struct ct_run *run = context;
+	if (run->collector)
+		kill(run->collector, SIGKILL);
+}
+
+void ct_run_collect(struct ct_run *run, pid_t pid)
+{
+	struct ct_error err = CT_ERROR_INIT;
+	run->fault_us = ct_now_us();
+	run->fault_pid = pid;
+	run->job = (struct ct_collect_job){
+		.incident = run->incident,
+		.pid = pid,
+		.deadline_us = run->fault_us + run->options->deadline_ms * 1000,
+		.scratch_dir = run->scratch,
+		.agent_dir = run->agent_dir,
+		.gdb = run->has_gdb ? &run->gdb : NULL,
+		.environment = run->environment,
+		.resume = run->options->after_fault == CT_FAULT_CONTINUES,
+		.verbose = run->options->verbose,
+		.live = run->engine == &ct_engine_live,
+	};
+	ct_run_say(run, "fault in process %d: collecting", (int)pid);
+	run->collector = ct_supervisor_spawn_helper(run->supervisor, collect_entry, &run->job, &err);
+	if (run->collector > 0) {
+		// A second for the collectors to notice the deadline by themselves.
+		ct_supervisor_timer(run->supervisor, run->job.deadline_us + 1000000, stop_collector, run);
+		return;
+	}
+	run->collector = 0;
+	run->collected = true;
+	ct_incident_add_note(run->incident, "nothing was collected: %s", err.text);
+	run->engine->collected(run);
+}
+
+static void end_whole_tree(void *context)
+{
+	struct ct_run *run = context;
+	ct_supervisor_end_tree(run->supervisor, SIGTERM);
+}
+
+void ct_run_abort_waiting(struct ct_run *run)
+{
+	// The driver would have let the process report an error; that we end it by SIGABRT must not cost a core file of gigabytes.
+	const struct rlimit no_core = {0, 0};
+	for (size_t i = 0; i < run->n_waiting; i++) {
+		prlimit(run->waiting[i], RLIMIT_CORE, &no_core, NULL);
+		kill(run->waiting[i], SIGABRT);
+	}
+	run->aborted = true;
+	// Launchers end by themselves when a rank dies; what does not is ended.
+	ct_supervisor_timer(run->supervisor, ct_now_us() + run->options->grace_ms * 1000, end_whole_tree, run);
+}
+
+// ---- The run -----------------------------------------------------------------------------------------------------------
+
+static void run_done(struct ct_run *run)
+{
+	ct_supervisor_free(run->supervisor);
+	ct_loglines_free(run->lines);
+	if (run->folder_watch >= 0)
+		close(run->folder_watch);
+	ct_incident_free(run->incident);
+	if (run->scratch)
+		remove_tree(AT_FDCWD, run->scratch, 0);
+	ct_arena_done(&run->arena);
+}
+
+static int complain(const struct ct_error *err, int status)
+{
+	CT_AUTO(ct_auto_str) struct ct_str line = CT_STR_INIT;
+	ct_str_addf(&line, "cudatrap: %s", err->text);
+	if (err->hint[0])
+		ct_str_addf(&line, " (%s)", err->hint);
+	ct_str_addc(&line, '\n');
+	ct_write_all(STDERR_FILENO, line.data, line.length, NULL);
+	return status;
+}
+
+// Starting cuda-gdb to see whether it works takes a tenth of a second or more: only what cannot wait until a fault is looked at now.
+static bool find_gdb(struct ct_run *run, struct ct_error *err)
+{
+	if (!run->options->cuda_gdb && run->engine != &ct_engine_live)
+		return true;
+	run->has_gdb = ct_cudagdb_find(&run->arena, run->options->cuda_gdb, run->environment, run->options->argv[0], &run->gdb, NULL, err);
+	return run->has_gdb;
+}
+
+static bool prepare(struct ct_run *run, struct ct_error *err)
+{
+	run->cwd = getcwd(NULL, 0);
+	run->cwd = run->cwd ? run->cwd : ct_xstrdup("");
+	copy_environment(run);
+	if (!make_scratch(run, err))
+		return false;
+	choose_engine(run);
+	if (!find_gdb(run, err))
+		return false;
+	find_agent(run);
+	run->lines = ct_loglines_new();
+	ct_loglines_on_waiting(run->lines, on_waiting, run);
+	run->target_argv = run->options->argv;
+	run->target_environment = run->environment;
+	return run->engine->prepare(run, err);
+}
+
+static int start_and_run(struct ct_run *run)
+{
+	struct ct_error err = CT_ERROR_INIT;
+	const struct ct_supervisor_hooks hooks = {.context = run, .output = on_output, .child_ended = on_child_ended, .may_finish = may_finish};
+	const struct ct_supervisor_options options = {
+		.argv = run->target_argv,
+		.envp = run->target_environment,
+		.watch_stdout = run->options->watch_stdout,
+		.timeout_ms = run->options->timeout_ms,
+		.grace_ms = run->options->grace_ms,
+	};
+	if (!ct_supervisor_start(&options, &hooks, &run->supervisor, &err))
+		return complain(&err, err.code == CT_NOT_FOUND ? 127 : err.code == CT_DENIED ? 126 : 125);
+	if (run->engine->started)
+		run->engine->started(run);
+	if (!ct_supervisor_run(run->supervisor, &run->result, &err))
+		return complain(&err, 125);
+	return ct_run_conclude(run);
+}
+
+int ct_engine_run(const struct ct_options *options)
+{
+	struct ct_error err = CT_ERROR_INIT;
+	struct ct_run run = {.options = options, .arena = CT_ARENA_INIT, .folder_watch = -1};
+	int status = prepare(&run, &err) ? start_and_run(&run) : complain(&err, 125);
+	const struct ct_supervisor_result result = run.result;
+	bool die_as_it = run.same_end;
+	free((char *)run.cwd);
+	run_done(&run);
+	if (die_as_it)
+		ct_supervisor_end_as(&result);
+	return status;
+}

@@ -1,0 +1,420 @@
+#!/usr/bin/env python3
+"""The whole front-end, as a user runs it, against a stand-in for the CUDA driver and one for cuda-gdb: no GPU is needed.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Optional
+
+SRC = Path(os.environ["top_srcdir"])
+BUILD = Path(os.environ["top_builddir"])
+CUDATRAP = str(BUILD / "cudatrap")
+APP = str(BUILD / "tests/cli/fakeapp")
+FAKECUDA = str(BUILD / "tests/cli/libfakecuda.so")
+PATIENCE = 60  # seconds; only a broken program needs them
+
+# Answers the front-end's questions as a cuda-gdb with Python does; what it does at an attach is told by FAKE_GDB.
+FAKE_GDB = r"""#!/bin/sh
+case "$*" in
+*'show version'*) echo 'NVIDIA (R) cuda-gdb 13.0'; echo 'ct-python 3.11.2 ct-cuda 1'; exit 0 ;;
+esac
+[ -z "$FAKE_GDB_LOG" ] || echo "$*" >> "$FAKE_GDB_LOG"
+case "$FAKE_GDB" in
+hang) exec sleep 1000 ;;
+crash) kill -SEGV $$ ;;
+refused) echo 'ptrace: Operation not permitted.'; exit 1 ;;
+garbage) echo '{"version": 1, "gpu": [' > "$CUDATRAP_GDB_OUT"; exit 0 ;;
+esac
+echo 'cuda-gdb noise that nobody wants to read'
+cp "$FAKE_GDB_JSON" "$CUDATRAP_GDB_OUT.tmp" && mv "$CUDATRAP_GDB_OUT.tmp" "$CUDATRAP_GDB_OUT"
+pid=$(echo "$*" | sed -n 's/.*-p \([0-9]*\).*/\1/p')
+if [ "$CUDATRAP_GDB_AFTER" = detach ]; then kill -USR2 "$pid"; exit 0; fi
+kill -KILL $$
+"""
+
+tests: List[Callable[["Bench"], None]] = []
+
+
+def test(function: Callable[["Bench"], None]) -> Callable[["Bench"], None]:
+    tests.append(function)
+    return function
+
+
+class Result:
+    def __init__(self, status: int, out: bytes, err: bytes, reports: List[Path]) -> None:
+        self.status, self.out, self.err, self.reports = status, out, err, reports
+
+    def incident(self) -> Dict[str, Any]:
+        assert len(self.reports) == 1, f"{len(self.reports)} reports; stderr: {self.err!r}"
+        return json.loads((self.reports[0] / "incident.json").read_text())
+
+    def text(self) -> str:
+        return self.err.decode(errors="replace")
+
+
+class Bench:
+    """A folder of its own for each test."""
+
+    def __init__(self) -> None:
+        self.dir = Path(tempfile.mkdtemp(prefix="ct-front-"))
+        self.gdb = self.dir / "cuda-gdb"
+        self.gdb.write_text(FAKE_GDB)
+        self.gdb.chmod(0o755)
+        self.gpu_json = SRC / "tests/data/incident/gpu-part.json"
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith(("CUDA_", "CUDATRAP_OPTIONS", "NO_COLOR"))}
+        self.env.update(FAKE_GDB_JSON=str(self.gpu_json), XDG_CONFIG_HOME=str(self.dir / "config"), TMPDIR=str(self.dir), LC_ALL="C.UTF-8",
+                        FAKE_GDB_LOG=str(self.dir / "gdb.log"))
+
+    def command(self, options: List[str], argv: List[str], gdb: bool = True) -> List[str]:
+        found = ["--cuda-gdb", str(self.gdb)] if gdb else []
+        return [CUDATRAP, *found, "--grace", "1", "-o", str(self.dir / "reports"), *options, "--", *argv]
+
+    def reports(self) -> List[Path]:
+        folder = self.dir / "reports"
+        return sorted(p for p in folder.iterdir()) if folder.is_dir() else []
+
+    def run(self, options: List[str], argv: List[str], env: Optional[Dict[str, str]] = None, gdb: bool = True, stdin: bytes = b"") -> Result:
+        done = subprocess.run(self.command(options, argv, gdb), input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              env={**self.env, **(env or {})}, timeout=PATIENCE, cwd=self.dir, check=False)
+        return Result(done.returncode, done.stdout, done.stderr, self.reports())
+
+    def leftovers(self) -> List[str]:
+        """Processes that still mention our folder, and scratch folders that were not removed."""
+        found = [p.name for p in self.dir.glob("cudatrap-*") if p.name != "cudatrap-reports"]
+        for entry in Path("/proc").iterdir():
+            if not entry.name.isdigit() or int(entry.name) == os.getpid():
+                continue
+            try:
+                environment = (entry / "environ").read_bytes()
+            except OSError:
+                continue
+            if f"TMPDIR={self.dir}".encode() in environment.split(b"\0"):
+                found.append(entry.name + " " + (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        return found
+
+
+def collector(incident: Dict[str, Any], name: str) -> Dict[str, Any]:
+    return next((c for c in incident.get("collectors", []) if c["name"] == name), {})
+
+
+def wait_for(what: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not what():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)
+
+
+# ---- nothing fails ---------------------------------------------------------------------------------------------
+
+
+@test
+def nothing_changes_when_nothing_fails(b: Bench) -> None:
+    r = b.run([], [APP, "ok"])
+    assert (r.status, r.out, r.err) == (0, b"ok\n", b"note\n"), (r.status, r.out, r.err)
+    assert r.reports == [] and not (b.dir / "reports").exists()
+    assert not (b.dir / "gdb.log").exists(), "cuda-gdb was attached to nothing"
+    assert b.leftovers() == []
+
+
+@test
+def exit_status_and_input_are_the_commands(b: Bench) -> None:
+    assert b.run([], ["sh", "-c", "exit 37"]).status == 37
+    assert b.run([], ["sh", "-c", "kill -SEGV $$"]).status == -signal.SIGSEGV, "we end by the same signal"
+    assert b.run([], ["cat"], stdin=b"a\0b\xff").out == b"a\0b\xff"
+
+
+@test
+def a_subcommand_word_behind_two_dashes_is_a_command(b: Bench) -> None:
+    tool = b.dir / "report"
+    tool.write_text("#!/bin/sh\necho mine\n")
+    tool.chmod(0o755)
+    r = b.run([], ["report"], env={"PATH": f"{b.dir}:{b.env['PATH']}"})
+    assert (r.status, r.out) == (0, b"mine\n"), r.err
+
+
+# ---- a fault ---------------------------------------------------------------------------------------------------
+
+
+@test
+def a_fault_ends_in_a_report(b: Bench) -> None:
+    r = b.run([], [APP, "assert", "3"])
+    i = r.incident()
+    assert r.status == 99, r.err
+    assert i["engine"] == "wait" and i["kind"] == "assert"
+    assert i["gpu"]["device"]["name"] == "NVIDIA H200"
+    assert i["ending"]["kind"] == "ended-by-us"
+    assert collector(i, "native-stacks")["status"] == "ok", i["collectors"]
+    assert any(f.get("function") == "fake_launch" for t in i["threads"] for f in t["frames"]), i["threads"]
+    assert "nll_loss_forward_reduce_cuda_kernel_2d" in r.text() and "noise" not in r.text()
+    assert "\nreport: " in r.text(), r.text()
+    assert "auto-solib-add off" in (b.dir / "gdb.log").read_text()
+    assert b.leftovers() == []
+
+
+@test
+def the_report_folder_is_private_and_complete(b: Bench) -> None:
+    r = b.run(["-q"], [APP, "assert"])
+    folder = r.reports[0]
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert sorted(p.name for p in folder.iterdir()) == ["incident.json", "log.txt", "report.txt"]
+    assert {stat.S_IMODE(p.stat().st_mode) for p in folder.iterdir()} == {0o600}
+    assert "NVIDIA H200" not in r.text() and str(folder.name) in r.text(), "quiet: only the folder's name"
+
+
+@test
+def the_stored_report_shows_again(b: Bench) -> None:
+    first = b.run([], [APP, "assert"])
+    again = subprocess.run([CUDATRAP, "report", str(first.reports[0])], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=b.env, timeout=PATIENCE, check=False)
+    assert again.returncode == 0 and b"nll_loss_forward" in again.stdout, again
+    piped = subprocess.run([CUDATRAP, "report", "--format", "json", "-"], input=(first.reports[0] / "incident.json").read_bytes(), stdout=subprocess.PIPE,
+                           env=b.env, timeout=PATIENCE, check=False)
+    assert piped.returncode == 0 and json.loads(piped.stdout)["kind"] == "assert"
+
+
+@test
+def error_exitcode_is_obeyed(b: Bench) -> None:
+    assert b.run(["--error-exitcode", "7"], [APP, "assert"]).status == 7
+
+
+@test
+def after_fault_continue_lets_the_command_end_by_itself(b: Bench) -> None:
+    r = b.run(["--after-fault", "continue"], [APP, "assert", "2"])
+    i = r.incident()
+    assert r.status == 99 and i["ending"]["kind"] == "exited" and i["ending"]["status"] == 1, i["ending"]
+    assert i["assert"]["lines"] == 2 and "t >= 0 && t < n_classes" in i["assert"]["expression"], i["assert"]
+
+
+@test
+def every_process_of_the_tree_is_watched(b: Bench) -> None:
+    r = b.run([], [APP, "assert-children", "2"])
+    i = r.incident()
+    assert i["process"].get("descendant"), i["process"]
+    assert r.status == 99 and b.leftovers() == []
+
+
+@test
+def python_frames_and_lines_are_in_the_report(b: Bench) -> None:
+    script = b.dir / "train.py"
+    script.write_text("import ctypes, sys\n"
+                      "fake = ctypes.CDLL(sys.argv[1])\n"
+                      "hasattr(ctypes.CDLL(None), 'cuInit')\n"
+                      "def step(n):\n"
+                      "    return fake.fake_launch(n)\n"
+                      "def main():\n"
+                      "    step(1)\n"
+                      "main()\n")
+    i = b.run([], [sys.executable, str(script), FAKECUDA]).incident()
+    frames = [(f.get("function"), f.get("line"), f.get("source")) for t in i["threads"] for f in t["frames"] if f["kind"] == "python"]
+    assert frames[:3] == [("step", 5, "return fake.fake_launch(n)"), ("main", 7, "step(1)"), ("<module>", 8, "main()")], (frames, i["collectors"])
+    assert collector(i, "python-agent")["status"] == "ok" and collector(i, "python-walk")["status"] == "ok", i["collectors"]
+
+
+@test
+def faulthandler_speaks_before_the_end(b: Bench) -> None:
+    code = f"import ctypes; ctypes.CDLL({FAKECUDA!r}).fake_launch(1)"
+    r = b.run([], [sys.executable, "-X", "faulthandler", "-c", code])
+    assert r.status == 99 and "Fatal Python error: Aborted" in r.text(), r.text()
+
+
+@test
+def async_leaves_launch_blocking_alone(b: Bench) -> None:
+    show = ["sh", "-c", "echo ${CUDA_LAUNCH_BLOCKING-unset} ${CUDA_DEVICE_WAITS_ON_EXCEPTION-unset} ${CUDA_ENABLE_COREDUMP_ON_EXCEPTION-unset}"]
+    env = {"CUDA_ENABLE_COREDUMP_ON_EXCEPTION": "1"}
+    assert b.run([], show, env=env).out == b"1 1 unset\n"
+    assert b.run(["--async"], show, env=env).out == b"unset 1 unset\n"
+    assert b.run(["--async"], show, env={"CUDA_LAUNCH_BLOCKING": "1"}).out == b"1 1 unset\n"
+
+
+@test
+def a_foreign_pid_in_the_waiting_line_is_not_believed(b: Bench) -> None:
+    line = "host: The application encountered a device error and CUDA_DEVICE_WAITS_ON_EXCEPTION is set. You can now attach a debugger to the application (PID 1) for inspection."
+    r = b.run([], ["sh", "-c", f"echo '{line}' >&2"])
+    assert r.status == 0 and r.reports == [] and not (b.dir / "gdb.log").exists()
+
+
+@test
+def an_assert_that_nobody_trapped_is_still_reported(b: Bench) -> None:
+    line = "/pytorch/Loss.cu:245: nll: block: [0,0,0], thread: [2,0,0] Assertion `t >= 0` failed."
+    r = b.run([], ["sh", "-c", f"echo '{line}' >&2; exit 1"])
+    i = r.incident()
+    assert r.status == 99 and i["assert"]["line"] == 245 and "gpu" not in i and i["ending"]["status"] == 1, i
+
+
+# ---- bad days ----------------------------------------------------------------------------------------------------
+
+
+@test
+def without_cuda_gdb_the_other_collectors_report(b: Bench) -> None:
+    r = b.run([], [APP, "assert"], gdb=False, env={"PATH": "/usr/bin:/bin", "CUDA_HOME": str(b.dir), "CUDATRAP_CUDA_GDB": "", "CUDA_PATH": str(b.dir)})
+    i = r.incident()
+    assert r.status == 99 and collector(i, "native-stacks")["status"] == "ok"
+    assert collector(i, "gpu")["status"] in ("failed", "skipped") and "cuda-gdb" in collector(i, "gpu")["detail"], i["collectors"]
+    assert b.leftovers() == []
+
+
+@test
+def a_cuda_gdb_that_fails_costs_the_gpu_part_only(b: Bench) -> None:
+    for how, word in (("crash", "crash"), ("refused", "ptrace"), ("garbage", "")):
+        fresh = Bench()
+        r = fresh.run([], [APP, "assert"], env={"FAKE_GDB": how})
+        i = r.incident()
+        row = collector(i, "gpu")
+        assert r.status == 99 and row["status"] == "failed" and word in row["detail"], (how, row)
+        assert i["threads"] and fresh.leftovers() == [], (how, fresh.leftovers())
+
+
+@test
+def a_cuda_gdb_that_hangs_is_ended_at_the_deadline(b: Bench) -> None:
+    r = b.run(["--deadline", "3"], [APP, "assert"], env={"FAKE_GDB": "hang"})
+    i = r.incident()
+    assert r.status == 99 and collector(i, "gpu")["status"] == "timed-out", i["collectors"]
+    assert i["threads"] and b.leftovers() == []
+
+
+@test
+def an_explicit_cuda_gdb_must_work(b: Bench) -> None:
+    r = b.run(["--cuda-gdb", "/no/such/gdb"], [APP, "ok"], gdb=False)
+    assert r.status == 125 and r.out == b"" and len(r.err.splitlines()) == 1 and b"/no/such/gdb" in r.err, r.err
+
+
+@test
+def commands_that_cannot_run(b: Bench) -> None:
+    plain = b.dir / "plain"
+    plain.write_text("data")
+    for argv, status, word in ((["/no/such/command"], 127, b"/no/such/command"), (["no-such-command"], 127, b"no-such-command"), ([str(plain)], 126, b"plain")):
+        r = b.run([], argv)
+        assert r.status == status and word in r.err and len(r.err.splitlines()) == 1, (argv, r.status, r.err)
+
+
+@test
+def wrong_use_is_one_line_and_125(b: Bench) -> None:
+    for words in ([], ["--no-such-option", "true"], ["--timeout", "soon", "true"], ["--error-exitcode", "256", "true"], ["--engine", "warp", "true"],
+                  ["report"], ["report", "--format", "pdf", "x"], ["doctor", "x"]):
+        done = subprocess.run([CUDATRAP, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=b.env, timeout=PATIENCE, check=False)
+        assert done.returncode == 125 and done.stdout == b"" and len(done.stderr.splitlines()) == 1 and done.stderr.startswith(b"cudatrap: "), (words, done)
+
+
+@test
+def options_come_from_file_and_environment_too(b: Bench) -> None:
+    (b.dir / "config" / "cudatrap").mkdir(parents=True)
+    (b.dir / "config" / "cudatrap" / "config").write_text("# mine\nerror-exitcode 41\nquiet\n")
+    assert b.run([], [APP, "assert"]).status == 41
+    assert Bench().run([], [APP, "assert"], env={"CUDATRAP_OPTIONS": "--error-exitcode=42 --async", "XDG_CONFIG_HOME": str(b.dir / "config")}).status == 42
+    (b.dir / "config" / "cudatrap" / "config").write_text("\nfrobnicate\n")
+    r = b.run([], [APP, "ok"])
+    assert r.status == 125 and b"config:2: " in r.err and b"frobnicate" in r.err, r.err
+
+
+@test
+def a_report_folder_that_cannot_be_written(b: Bench) -> None:
+    blocked = b.dir / "blocked"
+    blocked.write_text("a file")
+    done = subprocess.run([CUDATRAP, "--cuda-gdb", str(b.gdb), "-q", "-o", str(blocked), "--", APP, "assert"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          env=b.env, timeout=PATIENCE, check=False)
+    assert done.returncode == 99 and b"nll_loss_forward" in done.stderr and b"was not written" in done.stderr, done.stderr
+
+
+@test
+def a_report_file_that_is_none(b: Bench) -> None:
+    bad = b.dir / "bad.json"
+    bad.write_text('{"version": 1, "kind": 7}')
+    done = subprocess.run([CUDATRAP, "report", str(bad), "/no/such"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=b.env, timeout=PATIENCE, check=False)
+    lines = done.stderr.decode().splitlines()
+    assert done.returncode == 1 and len(lines) == 2 and "kind" in lines[0] and "/no/such" in lines[1], lines
+
+
+@test
+def an_agent_that_is_not_there(b: Bench) -> None:
+    r = b.run([], [APP, "assert"], env={"CUDATRAP_AGENT": "/no/such/agent.so"})
+    assert r.status == 99 and collector(r.incident(), "native-stacks")["status"] == "ok"
+    assert "cannot be preloaded" not in r.text()
+
+
+@test
+def a_timeout_ends_a_command_without_a_report(b: Bench) -> None:
+    r = b.run(["--timeout", "0.3"], [APP, "ignore-term"])
+    assert r.status == 124 and r.reports == [] and b.leftovers() == [], (r.status, r.err)
+
+
+@test
+def killing_cudatrap_leaves_nothing_behind(b: Bench) -> None:
+    p = subprocess.Popen(b.command(["--deadline", "100"], [APP, "assert"]), stderr=subprocess.PIPE, env={**b.env, "FAKE_GDB": "hang"}, cwd=b.dir)
+    wait_for(lambda: (b.dir / "gdb.log").exists())
+    p.kill()
+    p.wait(PATIENCE)
+    assert p.stderr is not None
+    p.stderr.close()
+    wait_for(lambda: [x for x in b.leftovers() if not x.startswith("cudatrap-")] == [])
+
+
+@test
+def a_flood_of_assert_lines_is_counted(b: Bench) -> None:
+    r = b.run(["--after-fault", "continue"], [APP, "assert", "100000"])
+    i = r.incident()
+    assert i["assert"]["lines"] == 100000, i["assert"]["lines"]
+    assert len(i["assert"]["block_runs"]) == 1 and i["assert"]["block_runs"][0]["count"] == 3125, i["assert"]["block_runs"]
+    assert r.err.count(b"Assertion `") >= 100000, "the lines themselves passed through"
+    assert (r.reports[0] / "log.txt").stat().st_size < 400000
+
+
+@test
+def on_a_terminal_the_report_is_coloured_and_fits(b: Bench) -> None:
+    for no_color in ("", "1"):
+        fresh = Bench()
+        master, slave = pty.openpty()
+        env = {**fresh.env, "TERM": "xterm", **({"NO_COLOR": no_color} if no_color else {})}
+        import fcntl, struct, termios
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
+        p = subprocess.Popen(fresh.command([], [APP, "assert"]), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave, env=env, cwd=fresh.dir)
+        os.close(slave)
+        seen = b""
+        while True:
+            ready, _, _ = select.select([master], [], [], PATIENCE)
+            assert ready, "no output"
+            try:
+                piece = os.read(master, 65536)
+            except OSError:
+                break
+            if not piece:
+                break
+            seen += piece
+        p.wait(PATIENCE)
+        os.close(master)
+        assert (b"\x1b[" in seen) == (not no_color), seen
+        report = re.sub(rb"\x1b\[[0-9;]*m", b"", seen).decode().replace("\r\n", "\n").split("cudatrap: ", 1)[1]
+        assert all(len(line) <= 60 for line in report.splitlines()[:6]), report
+
+
+def main() -> int:
+    print(f"1..{len(tests)}")
+    failed = 0
+    for number, function in enumerate(tests, 1):
+        name = function.__name__.replace("_", " ")
+        try:
+            function(Bench())
+        except Exception as e:  # a test that breaks is a test that failed
+            failed += 1
+            for line in f"{type(e).__name__}: {e}".splitlines():
+                print("# " + line)
+            print(f"not ok {number} - {name}")
+        else:
+            print(f"ok {number} - {name}")
+        sys.stdout.flush()
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
