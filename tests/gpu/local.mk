@@ -1,1 +1,6 @@
-# tests/gpu
+# The whole tool on real hardware; not part of `make check`.
+EXTRA_DIST += tests/gpu/check_gpu.py tests/gpu/cross_entropy.py
+
+check-gpu: all kernels
+	$(AM_TESTS_ENVIRONMENT) $(PYTHON3) $(top_srcdir)/tests/gpu/check_gpu.py $(CHECK_GPU_FLAGS)
+.PHONY: check-gpu

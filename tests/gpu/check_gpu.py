@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+"""The whole tool on a machine with a GPU: every program of kernels/ in every build and engine, and a PyTorch training step.
+
+    make check-gpu [CHECK_GPU_FLAGS="--record DIR --only NAME"]
+
+Each program prints what its report must hold ("expect: KEY VALUE"); the incident is compared with that. --record keeps the report
+folders, with this machine's paths made neutral, as test data for the renderers.
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, Dict, List, Optional, Tuple
+
+TOP_SRC = Path(os.environ.get("top_srcdir", Path(__file__).resolve().parents[2]))
+TOP_BUILD = Path(os.environ.get("top_builddir", "."))
+KERNELS = ["assert_blocks", "graph_assert", "illegal_address", "launch_configuration", "misaligned_address", "shared_range", "stack_overflow", "trap"]
+BUILDS = ["rel", "line", "dbg"]
+RUN_TIMEOUT = 120
+
+Incident = Dict[str, Any]
+
+
+class Checks:
+    """TAP, one line a check."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.failed = 0
+
+    def check(self, ok: bool, name: str, detail: str = "") -> None:
+        self.number += 1
+        if not ok:
+            self.failed += 1
+            for line in detail.splitlines()[-40:]:
+                print("# " + line)
+        print(f"{'ok' if ok else 'not ok'} {self.number} - {name}", flush=True)
+
+    def done(self) -> int:
+        print(f"1..{self.number}")
+        print(f"# {self.number - self.failed} passed, {self.failed} failed")
+        return 1 if self.failed else 0
+
+
+class Run:
+    """One run of cudatrap: what came out, and the incident if one was written."""
+
+    def __init__(self, command: List[str], options: List[str], env: Optional[Dict[str, str]] = None) -> None:
+        self.dir = Path(tempfile.mkdtemp(prefix="check-gpu-"))
+        full = [str(TOP_BUILD / "cudatrap"), *options, "--report-dir", str(self.dir / "reports"), "--", *command]
+        start = time.monotonic()
+        done = subprocess.run(full, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=RUN_TIMEOUT,
+                              env={**os.environ, **(env or {})}, check=False)
+        self.seconds = time.monotonic() - start
+        self.status = done.returncode
+        self.out = done.stdout.decode(errors="replace")
+        self.err = done.stderr.decode(errors="replace")
+        folders = sorted((self.dir / "reports").glob("*/incident.json")) if (self.dir / "reports").exists() else []
+        self.folders = [f.parent for f in folders]
+        self.incident: Optional[Incident] = json.loads(folders[0].read_text()) if folders else None
+
+    def expects(self, key: str) -> List[str]:
+        return [m.group(1) for m in re.finditer(rf"^expect: {key} (.*)$", self.out, re.M)]
+
+
+def groups(incident: Incident) -> List[Dict[str, Any]]:
+    return incident.get("gpu", {}).get("groups", [])
+
+
+def positions(incident: Incident) -> List[str]:
+    found = []
+    for group in groups(incident):
+        for lane in group.get("lanes", []):
+            found.append(",".join(map(str, lane["block"])) + " " + ",".join(map(str, lane["thread"])))
+    return found
+
+
+def frames_text(incident: Incident) -> str:
+    threads = incident.get("threads", [])
+    launching = [t for t in threads if t.get("launching")] or threads[:1]
+    return "\n".join(str(f.get("function")) for t in launching for f in t.get("frames", []))
+
+
+def actual(incident: Incident, key: str) -> List[str]:
+    """The values an incident holds for a key of the programs' expectations."""
+    gpu = incident.get("gpu", {})
+    kernel = gpu.get("kernel", {})
+    first = (groups(incident) or [{}])[0]
+    assertion = incident.get("assert", {})
+    if key == "kind":
+        return [incident.get("kind", "")]
+    if key == "kernel":
+        return [str(kernel.get("name", ""))]
+    if key == "grid":
+        return [",".join(map(str, kernel.get("grid_dim", [])))]
+    if key == "block":
+        return [",".join(map(str, kernel.get("block_dim", [])))]
+    if key == "expression":
+        return [str(assertion.get("expression"))]
+    if key == "threads":
+        return [str(sum(g.get("threads", 0) for g in groups(incident)))]
+    if key == "position":
+        return positions(incident)
+    if key == "exception":
+        return [str(first.get("exception", {}).get("name"))]
+    if key == "host":
+        return [frames_text(incident)]
+    return []
+
+
+def holds(key: str, wanted: str, values: List[str]) -> bool:
+    if key in ("kernel", "host"):
+        return any(wanted in v for v in values)
+    return wanted in values
+
+
+def compare(checks: Checks, name: str, run: Run, keys: Tuple[str, ...]) -> None:
+    assert run.incident is not None
+    for key in keys:
+        for wanted in run.expects(key):
+            values = actual(run.incident, key)
+            checks.check(holds(key, wanted, values), f"{name}: {key} is {wanted}", f"wanted {wanted!r}\ngot {values!r}\n{run.err}")
+
+
+KEYS = ("kind", "kernel", "grid", "block", "expression", "threads", "position", "exception", "host")
+
+
+def check_kernel(checks: Checks, kernel: str, build: str, engine: str, record: Optional[Path]) -> Optional[Run]:
+    name = f"{engine} {kernel}.{build}"
+    run = Run([str(TOP_BUILD / "kernels" / f"{kernel}.{build}")], ["--engine", engine])
+    if run.expects("kind") == ["none"]:
+        checks.check(run.incident is None and run.status == 1, f"{name}: no fault is trapped, the status is the program's", f"status {run.status}\n{run.err}")
+        return None
+    checks.check(run.status == 99 and run.incident is not None, f"{name}: status 99 and a report", f"status {run.status}\n{run.err}")
+    if run.incident is None:
+        return None
+    compare(checks, name, run, KEYS)
+    if build == "line" and kernel == "assert_blocks":
+        lines = [f for g in groups(run.incident) for f in g.get("frames", []) if f.get("line")]
+        checks.check(bool(lines), f"{name}: device frames have lines", run.err)
+    if record:
+        keep(run, record / f"{engine}-{kernel.replace('_', '-')}-{build}")
+    return run
+
+
+def check_pytorch(checks: Checks, engine: str, record: Optional[Path], extra: Optional[List[str]] = None) -> Optional[Run]:
+    script = TOP_SRC / "tests" / "gpu" / "cross_entropy.py"
+    name = f"{engine} pytorch"
+    run = Run([sys.executable, str(script)], ["--engine", engine, *(extra or [])])
+    checks.check(run.status == 99 and run.incident is not None, f"{name}: status 99 and a report", f"status {run.status}\n{run.err}")
+    if run.incident is None:
+        return None
+    i = run.incident
+    kernel = i.get("gpu", {}).get("kernel", {}).get("name", "")
+    assertion = i.get("assert", {})
+    python = [(f.get("function"), f.get("line")) for t in i.get("threads", []) if t.get("launching") for f in t.get("frames", []) if f.get("kind") == "python"]
+    facts = [
+        ("kernel name demangled", "nll_loss_forward_reduce_cuda_kernel_2d<float, float, long>" in kernel, kernel),
+        ("Loss.cu with its line", str(assertion.get("file", "")).endswith("Loss.cu") and assertion.get("line", 0) > 0, str(assertion)),
+        ("expression", assertion.get("expression") == "t >= 0 && t < n_classes", str(assertion)),
+        ("block and thread", positions(i) == ["0,0,0 2,0,0"], str(positions(i))),
+        ("device", bool(i.get("gpu", {}).get("device", {}).get("name")), str(i.get("gpu", {}).get("device"))),
+        ("grid", actual(i, "grid") == ["1,1,1"] and actual(i, "block") == ["32,1,1"], str(actual(i, "grid"))),
+        ("python stack", [p[0] for p in python[:3]] == ["cross_entropy", "train_step", "main"], str(python)),
+        ("python lines", all(p[1] for p in python), str(python)),
+        ("native frames", "cudaLaunchKernel" in frames_text(i), frames_text(i)),
+        ("ending", i.get("ending", {}).get("kind") == "ended-by-us", str(i.get("ending"))),
+        ("report in three seconds", i.get("seconds_to_report", 99) < 3 or engine == "live", str(i.get("seconds_to_report"))),
+    ]
+    for what, ok, detail in facts:
+        checks.check(bool(ok), f"{name}: {what}", f"{detail}\n{run.err}")
+    print(f"# {name}: {i.get('seconds_to_report')} s from fault to report, {run.seconds:.1f} s in all")
+    print("# collectors: " + json.dumps(i.get("collectors")))
+    if record:
+        keep(run, record / f"{engine}-pytorch")
+    return run
+
+
+def same_incident(checks: Checks, name: str, a: Optional[Run], b: Optional[Run]) -> None:
+    """Engines must agree on what they saw, addresses and ids apart."""
+    if not (a and b and a.incident and b.incident):
+        checks.check(False, f"{name}: both engines gave an incident")
+        return
+    for key in ("kind", "kernel", "grid", "block", "expression", "threads", "exception"):
+        checks.check(actual(a.incident, key) == actual(b.incident, key), f"{name}: same {key}", f"{actual(a.incident, key)}\n{actual(b.incident, key)}")
+    checks.check(sorted(positions(a.incident)) == sorted(positions(b.incident)), f"{name}: same threads")
+
+
+def keep(run: Run, target: Path) -> None:
+    """Copies the report folder; paths and names of this machine become neutral ones."""
+    target.mkdir(parents=True, exist_ok=True)
+    replace = [(str(run.dir / "reports"), "cudatrap-reports"), (str(TOP_BUILD.resolve()), "/home/user/build"), (str(TOP_SRC.resolve()), "/home/user/cudatrap"),
+               (os.path.dirname(os.path.dirname(sys.executable)), "/home/user/venv"), (os.uname().nodename, "host"), (str(run.dir), "/home/user")]
+    for file in run.folders[0].iterdir():
+        text = file.read_text()
+        for old, new in replace:
+            if old:
+                text = re.sub(rf"(?<![\w-]){re.escape(old)}(?![\w-])", new, text)
+        (target / file.name).write_text(text)
+    text = run.err
+    for old, new in replace:
+        text = re.sub(rf"(?<![\w-]){re.escape(old)}(?![\w-])", new, text)
+    (target / "stderr.txt").write_text(text)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--record", type=Path)
+    parser.add_argument("--only", help="part of the names of what to run")
+    parser.add_argument("--engines", default="wait,live")
+    args = parser.parse_args()
+    checks = Checks()
+    for kernel in KERNELS:
+        for build in BUILDS:
+            runs: Dict[str, Optional[Run]] = {}
+            for engine in args.engines.split(","):
+                if not args.only or args.only in f"{engine} {kernel}.{build}":
+                    runs[engine] = check_kernel(checks, kernel, build, engine, args.record)
+            if len(runs) == 2 and kernel != "launch_configuration":
+                same_incident(checks, f"{kernel}.{build}", runs["wait"], runs["live"])
+    try:
+        __import__("torch")
+    except ImportError:
+        print("# PyTorch is not installed here: its case was not run")
+    else:
+        torch_runs = {e: check_pytorch(checks, e, args.record) for e in args.engines.split(",") if not args.only or args.only in f"{e} pytorch"}
+        if len(torch_runs) == 2:
+            same_incident(checks, "pytorch", torch_runs["wait"], torch_runs["live"])
+    return checks.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
