@@ -1,10 +1,10 @@
 # Small CUDA programs, one fault each, in three builds: release, -lineinfo, -g -G. Not part of `all`: nvcc takes its time.
 CT_KERNELS = assert_blocks graph_assert hang illegal_address launch_configuration misaligned_address shared_range stack_overflow trap
-CT_KERNEL_SOURCES = $(CT_KERNELS:%=kernels/%.cu)
+
 NVCCFLAGS = -arch=native
 CT_KERNEL_BINARIES = $(CT_KERNELS:%=kernels/%.rel) $(CT_KERNELS:%=kernels/%.line) $(CT_KERNELS:%=kernels/%.dbg)
 
-EXTRA_DIST += kernels/kernel.h $(CT_KERNEL_SOURCES)
+EXTRA_DIST += kernels/kernel.h $(CT_KERNELS:%=kernels/%.cu)
 MOSTLYCLEANFILES += $(CT_KERNEL_BINARIES)
 
 SUFFIXES = .cu .rel .line .dbg
