@@ -33,7 +33,7 @@ static bool is_api_name(const char *function)
 {
 	if (!function || strpbrk(function, ":(<"))
 		return false;
-	if (ct_starts_with(function, "__cudaLaunchKernel"))
+	if (strcmp(function, "__cudaLaunchKernel") == 0 || strcmp(function, "__cudaLaunchKernel_ptsz") == 0)
 		return true;
 	if (ct_starts_with(function, "cuda"))
 		return isupper((unsigned char)function[4]);
@@ -44,8 +44,8 @@ static bool is_plumbing(const struct ct_host_frame *f)
 {
 	// glibc's start of a process and of a thread.
 	static const char *const starts[] = {"_start", "start_thread", "clone", "clone3", "__clone", "__clone3"};
-	// The same; CPython's interpreter loop; nvcc's launch stub.
-	static const char *const prefixes[] = {"__libc_start_", "_PyEval", "PyEval_", "Py_", "PyRun_", "__device_stub_"};
+	// The same; CPython's interpreter loop; nvcc's launch stub (13.0 calls the last one).
+	static const char *const prefixes[] = {"__libc_start_", "_PyEval", "PyEval_", "Py_", "PyRun_", "__device_stub_", "__cudaLaunchKernel_helper"};
 	static const char *const modules[] = {"python", "libpython"};
 	for (size_t i = 0; i < CT_COUNT(starts) && f->function; i++)
 		if (strcmp(f->function, starts[i]) == 0)
@@ -58,7 +58,8 @@ static bool is_plumbing(const struct ct_host_frame *f)
 bool ct_frame_in_cuda(const struct ct_host_frame *f)
 {
 	static const char *const modules[] = {"libcuda.", "libcudart", "libcudadebugger", "libnvidia-"};
-	if (f->function && ct_starts_with(f->function, "cudart::"))
+	// The second prefix: names in the static runtime of CUDA 13.
+	if (f->function && (ct_starts_with(f->function, "cudart::") || ct_starts_with(f->function, "libcudart_static_")))
 		return true;
 	return f->module && starts_with_any(ct_basename(f->module), modules, CT_COUNT(modules));
 }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "render/names.h"
 
+enum { MAX_ABSOLUTE_PATH = 24 };
+
 #include <ctype.h>
 #include <stdint.h>
 #include <string.h>
@@ -246,6 +248,20 @@ const char *ct_render_kernel_word(struct ct_arena *arena, const char *name)
 	return s.i ? ct_arena_strndup(arena, bare, s.i) : bare;
 }
 
+// Of a long absolute path the folder and the file: the whole of it is in the incident.
+static const char *last_components(const char *path)
+{
+	const char *slash[2] = {NULL, NULL};
+	if (path[0] != '/' || strlen(path) <= MAX_ABSOLUTE_PATH)
+		return path;
+	for (const char *p = path + 1; *p; p++)
+		if (*p == '/') {
+			slash[0] = slash[1];
+			slash[1] = p;
+		}
+	return slash[0] ? slash[0] + 1 : path;
+}
+
 const char *ct_path_short(const char *path, const char *cwd)
 {
 	static const char *const roots[] = {"/site-packages/", "/dist-packages/"};
@@ -264,7 +280,7 @@ const char *ct_path_short(const char *path, const char *cwd)
 	size_t n = cwd ? strlen(cwd) : 0;
 	if (n > 1 && ct_starts_with(path, cwd) && path[n] == '/' && path[n + 1])
 		return path + n + 1;
-	return path;
+	return last_components(path);
 }
 
 const char *ct_library_name(struct ct_arena *arena, const char *module)

@@ -176,6 +176,22 @@ static void add_telling(struct ct_page *page, struct lines *lines, const struct 
 	}
 }
 
+// nvcc's host stub of a kernel has the kernel's name: it is how the launch is written, not who launches.
+static bool is_stub(const struct ct_incident *incident, const struct ct_host_frame *f)
+{
+	if (f->kind != CT_FRAME_NATIVE || !f->function || !incident->gpu.has_kernel || !incident->gpu.kernel.name)
+		return false;
+	const char *kernel = incident->gpu.kernel.name;
+	size_t n = strcspn(kernel, "(");
+	return n && strncmp(kernel, f->function, n) == 0 && (f->function[n] == '\0' || f->function[n] == '(');
+}
+
+// What calls main(), in glibc without a symbol.
+static bool is_start(const struct ct_host_frame *frames, size_t n, size_t i)
+{
+	return i + 2 >= n && frames[i].kind == CT_FRAME_NATIVE && !frames[i].function && frames[i].module && ct_starts_with(ct_basename(frames[i].module), "libc.so");
+}
+
 // Outermost first, without what is inside the CUDA call and without plumbing, unless all is wanted.
 static size_t telling_frames(struct ct_page *page, const struct ct_host_frame *frames, size_t n, size_t inner, const struct ct_host_frame ***ret)
 {
@@ -183,7 +199,8 @@ static size_t telling_frames(struct ct_page *page, const struct ct_host_frame *f
 	const struct ct_host_frame **list = ct_arena_array(&page->arena, n ? n : 1, sizeof(struct ct_host_frame *));
 	size_t kept = 0;
 	for (size_t i = n; i-- > (all ? 0 : inner);) {
-		if (all || ct_frame_class_of(&frames[i]) != CT_FRAME_PLUMBING)
+		bool hidden = ct_frame_class_of(&frames[i]) == CT_FRAME_PLUMBING || is_stub(page->incident, &frames[i]) || is_start(frames, n, i);
+		if (all || !hidden)
 			list[kept++] = &frames[i];
 	}
 	*ret = list;
