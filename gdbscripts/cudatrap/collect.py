@@ -107,7 +107,7 @@ def read_frames(state: State) -> None:
             warp, lane = group.first_lanes[0]
             try:
                 focus.to_lane(warp.device, warp.sm, warp.warp, lane.lane)
-                group.frames = device_frames()
+                group.frames = device_frames(group.place_pc)
             except GDB_ERRORS as e:
                 group.frames = [{"pc": model.hexadecimal(lane.pc)}]
                 failures.append(f"sm {warp.sm} warp {warp.warp} lane {lane.lane}: {e}")
@@ -315,8 +315,13 @@ def lookup_pc(frame: gdb.Frame) -> int:
     return frame.pc() if frame.level() == 0 else frame.pc() - 1
 
 
-def device_frames() -> List[Json]:
-    return [frame_dict(frame) for frame in frames()] or [{"pc": model.hexadecimal(gdb.newest_frame().pc())}]
+def device_frames(place_pc: int) -> List[Json]:
+    rows = [frame_dict(frame) for frame in frames()] or [{"pc": model.hexadecimal(gdb.newest_frame().pc())}]
+    # The innermost frame's line is the faulting instruction's, not that of the one where the lane was stopped.
+    sal = gdb.find_pc_line(place_pc)
+    if not rows[0].get("inlined") and sal.symtab is not None and sal.line > 0 and "line" in rows[0]:
+        rows[0].update(file=sal.symtab.filename, line=sal.line)
+    return rows
 
 
 def frame_dict(frame: gdb.Frame) -> Json:

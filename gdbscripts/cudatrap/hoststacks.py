@@ -6,6 +6,7 @@ For programs that run under the debugger from the start: nobody else may trace t
 
 from __future__ import annotations
 
+import re
 from typing import Any, Dict, List, Optional
 
 import gdb
@@ -68,6 +69,8 @@ def describe_frame(frame: Any) -> Dict[str, Any]:
 
 def executable_at(pc: int) -> Optional[str]:
     """The program itself is no shared library; what lies outside both has no module."""
-    symbol_file = gdb.current_progspace().filename
-    block = gdb.execute(f"info symbol {pc}", to_string=True)
-    return symbol_file if symbol_file and "No symbol matches" not in block and " of /" not in block else None
+    told = gdb.execute(f"info symbol {pc}", to_string=True).strip()
+    if told.startswith("No symbol matches"):
+        return None
+    of = re.search(r" of (/.*)$", told)  # named where there are several files
+    return of.group(1) if of else gdb.current_progspace().filename

@@ -68,6 +68,13 @@ class Warp(NamedTuple):
     lanes: List[Lane]
 
     @property
+    def place_pc(self) -> int:
+        """An address inside the instruction that faulted: lanes at an assert or a trap stand behind it."""
+        if self.error_pc is not None:
+            return self.error_pc
+        return self.pc - 1 if self.exception == ASSERT or self.reason in ("assert-pc", "trap-pc") else self.pc
+
+    @property
     def grid_key(self) -> GridKey:
         return (self.device, self.grid)
 
@@ -103,6 +110,13 @@ class Group:
         )
         self.exception = most_common_of(self.warps_by_exception) if self.warps_by_exception else None
         self.first_lanes = first_lanes(members)
+
+    @property
+    def place_pc(self) -> int:
+        """An address inside the instruction that faulted: lanes at an assert or a trap stand behind it."""
+        if self.error_pc is not None:
+            return self.error_pc
+        return self.pc - 1 if self.exception == ASSERT or self.reason in ("assert-pc", "trap-pc") else self.pc
 
     @property
     def grid_key(self) -> GridKey:
