@@ -24,7 +24,10 @@ static const char *describe_end(struct ct_run *run)
 	struct ct_arena *arena = &run->incident->arena;
 	const struct ct_supervisor_result *r = &run->result;
 	int command = r->exited ? r->exit_code << 8 : r->signal;
-	bool same = run->fault_pid == ct_supervisor_target(run->supervisor);
+	struct ct_cudagdb_live_status live;
+	if (run->engine == &ct_engine_live && ct_cudagdb_live_status(run->scratch, &live, NULL) && (live.exited || live.signaled))
+		command = live.exited ? live.status << 8 : live.status;  // the debugger in between can only exit
+	bool same = run->fault_pid == ct_supervisor_target(run->supervisor) || run->engine == &ct_engine_live;
 	const char *text = ct_arena_printf(arena, "the command %s", describe_status(arena, command));
 	if (!same && run->fault_pid_reaped)
 		text = ct_arena_printf(arena, "process %d %s; %s", (int)run->fault_pid, describe_status(arena, run->fault_pid_status), text);

@@ -195,7 +195,8 @@ static void take_collected(struct ct_run *run, int wait_status)
 		ct_incident_add_note(run->incident, "nothing was collected: %s", err.text);
 	run->incident->process.is_descendant = run->fault_pid != ct_supervisor_target(run->supervisor) && run->engine != &ct_engine_live;
 	run->incident->seconds_to_report = (double)(ct_now_us() - run->fault_us) / 1e6;
-	run->incident->has_seconds_to_report = true;
+	// In engine live the fault was a while before its file appeared, and nobody saw when.
+	run->incident->has_seconds_to_report = run->engine != &ct_engine_live;
 	if (WIFSIGNALED(wait_status))
 		ct_incident_add_note(run->incident, "the collection was cut short (signal %d): what is missing was not reached", WTERMSIG(wait_status));
 	ct_run_say(run, "collected after %.2f s", run->incident->seconds_to_report);
