@@ -31,6 +31,8 @@ bool ct_agent_is_fork(void);     // the process was forked from one that had the
 // listen.c: the socket, opened by the thread that comes to use CUDA, so that whoever asks later finds it, and closed where the thread
 // could not be started; and the thread that serves it (pthread_create's signature).
 bool ct_agent_open_socket(void);
+// Where the supervisor wants GPU core dumps (DIR/dumps is there): a FIFO named after this process, for the driver to write to.
+void ct_agent_offer_fifo(void);
 void ct_agent_close_socket(void);
 void *ct_agent_listen(void *unused);
 // In a child after fork: closes what it inherited of the parent's sockets. Async-signal-safe.

@@ -124,6 +124,7 @@ static bool start_listening(void)
 	if (rc == EINVAL)  // glibc takes the libraries' static TLS from the stack, and theirs is larger
 		rc = create_thread(0);
 	sigprocmask(SIG_SETMASK, &before, NULL);
+	ct_agent_offer_fifo();
 	if (rc != 0)
 		ct_agent_close_socket();
 	return rc == 0;

@@ -9,7 +9,8 @@
 
 #include "base/base.h"
 
-enum ct_engine_choice { CT_ENGINE_AUTO, CT_ENGINE_WAIT, CT_ENGINE_LIVE };
+enum ct_engine_choice { CT_ENGINE_AUTO, CT_ENGINE_WAIT, CT_ENGINE_CORE, CT_ENGINE_LIVE };
+enum ct_dump_choice { CT_DUMP_LIGHT, CT_DUMP_MEMORY, CT_DUMP_FULL };
 enum ct_color_choice { CT_COLOR_AUTO, CT_COLOR_ALWAYS, CT_COLOR_NEVER };
 enum ct_after_fault { CT_FAULT_ENDS_RUN, CT_FAULT_CONTINUES };
 
@@ -21,6 +22,10 @@ struct ct_options {
 	enum ct_after_fault after_fault;
 	bool async;          // do not set CUDA_LAUNCH_BLOCKING=1
 	bool api_failures;   // engine live: stop at failing CUDA calls too
+	enum ct_dump_choice dump;  // engine core: what the driver writes
+	bool keep_dump;            // engine core: in the report folder
+	int64_t dump_limit_mib;    // engine core: what is longer is cut
+	bool raw;                  // cudatrap report: every table of a dump
 	bool watch_stdout;   // look for assert lines on stdout as well
 	bool native;         // all native frames in the text report
 	bool quiet;          // no report on stderr; the folder only

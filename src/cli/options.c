@@ -11,7 +11,7 @@
 
 enum option_id {
 	OPT_ENGINE = 256, OPT_ASYNC, OPT_AFTER_FAULT, OPT_API_FAILURES, OPT_ERROR_EXITCODE, OPT_TIMEOUT, OPT_GRACE, OPT_DEADLINE, OPT_CUDA_GDB,
-	OPT_REPORT_DIR, OPT_FORMAT, OPT_COLOR, OPT_NATIVE, OPT_WATCH_STDOUT, OPT_QUIET, OPT_VERBOSE, OPT_HELP, OPT_VERSION,
+	OPT_DUMP, OPT_KEEP_DUMP, OPT_DUMP_LIMIT, OPT_REPORT_DIR, OPT_FORMAT, OPT_RAW, OPT_COLOR, OPT_NATIVE, OPT_WATCH_STDOUT, OPT_QUIET, OPT_VERBOSE, OPT_HELP, OPT_VERSION,
 };
 
 struct option_row {
@@ -23,7 +23,7 @@ struct option_row {
 };
 
 static const struct option_row rows[] = {
-	{OPT_ENGINE, 'e', "engine", "NAME", "auto, wait (native speed, cuda-gdb attaches at the fault) or live (the whole run under cuda-gdb)"},
+	{OPT_ENGINE, 'e', "engine", "NAME", "auto, wait (native speed, cuda-gdb attaches at the fault), core (native speed, the driver's dump) or live (under cuda-gdb)"},
 	{OPT_ASYNC, 0, "async", NULL, "leave CUDA_LAUNCH_BLOCKING alone: full speed, host stacks may be later than the launch"},
 	{OPT_AFTER_FAULT, 0, "after-fault", "end|continue", "what becomes of the command after the report (default: end)"},
 	{OPT_API_FAILURES, 0, "api-failures", NULL, "engine live: stop at failing CUDA calls too"},
@@ -32,8 +32,12 @@ static const struct option_row rows[] = {
 	{OPT_GRACE, 0, "grace", "SECONDS", "between asking a process to end and ending it (default: 5)"},
 	{OPT_DEADLINE, 0, "deadline", "SECONDS", "for everything collected after a fault (default: 30)"},
 	{OPT_CUDA_GDB, 0, "cuda-gdb", "FILE", "this cuda-gdb and no other"},
+	{OPT_DUMP, 0, "dump", "KIND", "engine core: light, memory (with global memory) or full (default: light)"},
+	{OPT_KEEP_DUMP, 0, "keep-dump", NULL, "engine core: keep the dump in the report folder"},
+	{OPT_DUMP_LIMIT, 0, "dump-limit", "MIB", "engine core: cut a dump that is larger (default: 4096)"},
 	{OPT_REPORT_DIR, 'o', "report-dir", "DIR", "where report folders go (default: cudatrap-reports)"},
 	{OPT_FORMAT, 'f', "format", "NAME", "of `cudatrap report`: text or json (default: text)"},
+	{OPT_RAW, 0, "raw", NULL, "of `cudatrap report`: every table of a GPU core dump"},
 	{OPT_COLOR, 0, "color", "WHEN", "auto, always or never; NO_COLOR is honoured"},
 	{OPT_NATIVE, 0, "native", NULL, "show all native frames in the report"},
 	{OPT_WATCH_STDOUT, 0, "watch-stdout", NULL, "look for assert lines on standard output too"},
@@ -75,6 +79,17 @@ static bool parse_status(const struct option_row *row, const char *value, int *r
 	return true;
 }
 
+static bool parse_mib(const struct option_row *row, const char *value, int64_t *ret_mib, struct ct_error *err)
+{
+	char *end = NULL;
+	errno = 0;
+	long n = strtol(value, &end, 10);
+	if (end == value || *end || errno || n < 1 || n > 1024 * 1024)
+		return ct_fail(err, CT_USAGE, "--%s: '%s' is not a number of MiB from 1 to 1048576", row->name, value);
+	*ret_mib = n;
+	return true;
+}
+
 static bool parse_word(const struct option_row *row, const char *value, const char *const *words, int *ret_index, struct ct_error *err)
 {
 	struct ct_str list = CT_STR_INIT;
@@ -93,9 +108,10 @@ static bool parse_word(const struct option_row *row, const char *value, const ch
 
 static bool apply(struct ct_options *o, const struct option_row *row, const char *value, struct ct_error *err)
 {
-	static const char *const engines[] = {"auto", "wait", "live", NULL};
+	static const char *const engines[] = {"auto", "wait", "core", "live", NULL};
 	static const char *const colors[] = {"auto", "always", "never", NULL};
 	static const char *const afters[] = {"end", "continue", NULL};
+	static const char *const dumps[] = {"light", "memory", "full", NULL};
 	int index = 0;
 	switch (row->id) {
 	case OPT_ENGINE:
@@ -112,6 +128,19 @@ static bool apply(struct ct_options *o, const struct option_row *row, const char
 		if (!parse_word(row, value, afters, &index, err))
 			return false;
 		o->after_fault = (enum ct_after_fault)index;
+		return true;
+	case OPT_DUMP:
+		if (!parse_word(row, value, dumps, &index, err))
+			return false;
+		o->dump = (enum ct_dump_choice)index;
+		return true;
+	case OPT_DUMP_LIMIT:
+		return parse_mib(row, value, &o->dump_limit_mib, err);
+	case OPT_KEEP_DUMP:
+		o->keep_dump = true;
+		return true;
+	case OPT_RAW:
+		o->raw = true;
 		return true;
 	case OPT_ERROR_EXITCODE:
 		return parse_status(row, value, &o->error_exitcode, err);
@@ -307,6 +336,7 @@ bool ct_cli_parse(struct ct_arena *arena, int argc, char **argv, struct ct_optio
 		.error_exitcode = 99,
 		.grace_ms = 5000,
 		.deadline_ms = 30000,
+		.dump_limit_mib = 4096,
 		.report_dir = "cudatrap-reports",
 	};
 	int rest = 0;
@@ -333,7 +363,7 @@ bool ct_cli_parse_more(const struct ct_options *options, struct ct_options *ret_
 void ct_cli_print_help(FILE *out)
 {
 	fputs("Usage: cudatrap [OPTIONS] [--] COMMAND [ARG...]     run COMMAND, report the GPU fault it dies of\n"
-	      "       cudatrap report [OPTIONS] FILE...            show stored reports (incident.json or their folder)\n"
+	      "       cudatrap report [OPTIONS] FILE...            show stored reports and GPU core dumps\n"
 	      "       cudatrap doctor                              say what works on this machine, and what does not\n"
 	      "\nOptions:\n",
 	      out);

@@ -1,7 +1,7 @@
 // One fault, all collectors, in the order that lets each do its work: the agent needs the target running, native unwinding stops it
 // for a moment, cuda-gdb comes last because there can be only one tracer and because it decides how the target goes on.
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "collect/collect.h"
+#include "collect/collect_priv.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -37,6 +37,14 @@ static void add_failure(struct ct_incident *incident, const char *name, int64_t 
 {
 	enum ct_collector_status status = err->code == CT_TIMEOUT ? CT_COLLECTOR_TIMED_OUT : err->code == CT_UNAVAILABLE ? CT_COLLECTOR_SKIPPED : CT_COLLECTOR_FAILED;
 	ct_incident_add_collector(incident, name, status, ms_since(start_us), with_hint(incident, err));
+}
+
+static bool has_row(const struct ct_incident *incident, const char *name)
+{
+	for (size_t i = 0; i < incident->n_collectors; i++)
+		if (strcmp(incident->collectors[i].name, name) == 0)
+			return true;
+	return false;
 }
 
 static void ask_agent(const struct ct_collect_job *job, struct ct_incident *incident, struct stacks *s)
@@ -186,12 +194,29 @@ static void collect_held(const struct ct_collect_job *job, struct ct_incident *i
 	ct_write_file_at(dir, CT_CUDAGDB_LIVE_READ, "", 0, NULL);
 }
 
+// The driver stands still as long as its dump is not read: stacks first. Nobody stops the process, which could break the dump off.
+static void collect_dumping(const struct ct_collect_job *job, struct ct_incident *incident)
+{
+	struct stacks s = {.has_agent = false, .has_walk = false};
+	struct ct_error err = CT_ERROR_INIT;
+	ask_agent(job, incident, &s);
+	walk_python(job, incident, &s);
+	save(job, incident);
+	int64_t start = ct_now_us();
+	if (!ct_collect_dump(job, incident, &err) && !has_row(incident, "gpu"))
+		add_failure(incident, "gpu", start, &err);
+	ct_incident_add_collector(incident, "native-stacks", CT_COLLECTOR_SKIPPED, 0, "engine core leaves the process alone while the driver writes its dump");
+	join_stacks(job, incident, &s);
+}
+
 int ct_collect_run(const struct ct_collect_job *job)
 {
 	struct ct_incident *incident = job->incident;
 	ct_collect_environment(incident, job->pid);
 	save(job, incident);
-	if (job->live)
+	if (job->core)
+		collect_dumping(job, incident);
+	else if (job->live)
 		collect_held(job, incident);
 	else
 		collect_waiting(job, incident);

@@ -22,11 +22,18 @@ struct ct_collect_job {
 	char *const *environment;      // the target's, for that search
 	bool resume;   // let the target go on after it was read
 	bool verbose;
+	bool core;     // engine core: the driver is writing a dump, to dump_fd (a FIFO's read end) or, when that is -1, to dump_path
+	int dump_fd;
+	const char *dump_path;
+	bool keep_dump;  // as scratch_dir/CT_COLLECT_DUMP
+	uint64_t dump_limit_bytes;
 	bool live;     // engine live: a cuda-gdb of ours holds the process already and has written its part to scratch_dir
 };
 
 // Name of the document in scratch_dir that the collectors write, again after every step.
 #define CT_COLLECT_DOCUMENT "collected.json"
+
+#define CT_COLLECT_DUMP "gpu.nvcore"
 
 // Runs all collectors; meant as the entry of ct_supervisor_spawn_helper(). Returns an exit status: 0 when the document is complete,
 // 1 when it could not be written.

@@ -31,6 +31,9 @@ struct ct_cudagdb_search {
 bool ct_cudagdb_find(struct ct_arena *arena, const char *explicit_path, char *const *environment, const char *target_exe, struct ct_cudagdb *ret_gdb,
 		     struct ct_cudagdb_search *ret_search, struct ct_error *err);
 
+// Is there any program to try? Nothing is started.
+bool ct_cudagdb_exists(char *const *environment, const char *target_exe);
+
 enum ct_cudagdb_after {
 	CT_AFTER_DETACH,  // let the target go on
 	CT_AFTER_LEAVE,   // end cuda-gdb while it is attached: the target goes on waiting in the driver, and never runs past the fault

@@ -190,7 +190,8 @@ static void join(struct ct_incident *incident)
 {
 	const struct ct_gpu *gpu = &incident->gpu;
 	bool on_gpu = gpu_shows_assert(gpu), in_log = assert_in_log(incident);
-	if (on_gpu && !in_log)
+	// A stored dump comes without any output.
+	if (on_gpu && !in_log && incident->n_command)
 		ct_incident_add_note(incident, "No assert line was seen in the output: the driver prints it when the host next synchronises, "
 					       "and the process was stopped or ended before that%s.",
 				     incident->assertion.present ? "" : "; the assert's expression is not known");
@@ -235,7 +236,7 @@ void ct_diagnose(struct ct_incident *incident)
 		note_no_gpu(incident);
 	if (incident->kind == CT_FAULT_UNKNOWN && error)
 		ct_incident_add_note(incident, "The kind of fault was not established; the program's first error text: %s", error->text);
-	if (!incident->launch_blocking)
+	if (!incident->launch_blocking && incident->n_threads)
 		ct_incident_add_note(incident, "CUDA_LAUNCH_BLOCKING=1 was not in force: host stacks, and the program's own traceback, "
 					       "may not be those of the launch.");
 }

@@ -31,6 +31,8 @@ static const char *describe_end(struct ct_run *run)
 	const char *text = ct_arena_printf(arena, "the command %s", describe_status(arena, command));
 	if (!same && run->fault_pid_reaped)
 		text = ct_arena_printf(arena, "process %d %s; %s", (int)run->fault_pid, describe_status(arena, run->fault_pid_status), text);
+	if (run->engine == &ct_engine_core && run->incident->gpu.present)
+		text = ct_arena_printf(arena, "%s; the driver aborts a process after it wrote its dump", text);
 	if (r->n_left_behind)
 		text = ct_arena_printf(arena, "%s; %u processes that it left behind were ended", text, r->n_left_behind);
 	return text;
@@ -105,12 +107,28 @@ static void print_report(const struct ct_run *run, const char *path)
 	free(text);
 }
 
+// The dump goes beside the report: by renaming when both are on one file system, else by copying.
+static void keep_dump(struct ct_run *run, const char *report_path)
+{
+	struct ct_error err = CT_ERROR_INIT;
+	CT_AUTO(ct_auto_str) struct ct_str from = CT_STR_INIT;
+	CT_AUTO(ct_auto_str) struct ct_str to = CT_STR_INIT;
+	ct_str_addf(&from, "%s/" CT_COLLECT_DUMP, run->scratch);
+	ct_str_addf(&to, "%s/" CT_COLLECT_DUMP, report_path);
+	if (access(ct_str_text(&from), F_OK) != 0 || rename(ct_str_text(&from), ct_str_text(&to)) == 0)
+		return;
+	if (!ct_copy_file(ct_str_text(&from), ct_str_text(&to), &err))
+		dprintf(STDERR_FILENO, "cudatrap: the dump was not kept: %s\n", err.text);
+}
+
 static void deliver(struct ct_run *run)
 {
 	struct ct_error err = CT_ERROR_INIT;
 	size_t length = 0;
 	const char *log = ct_loglines_raw(run->lines, &length), *path = NULL;
 	bool written = ct_report_write(run->incident, run->options->report_dir, log, length, &path, &err);
+	if (written && run->options->keep_dump)
+		keep_dump(run, path);
 	if (!run->options->quiet || !written)
 		print_report(run, path);
 	else

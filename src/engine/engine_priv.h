@@ -12,7 +12,12 @@
 #include "incident/incident.h"
 #include "supervisor/supervisor.h"
 
-enum { CT_MAX_WAITING = 256 };
+enum { CT_MAX_WAITING = 256, CT_MAX_FIFOS = 512 };
+
+struct ct_fifo {
+	pid_t pid;
+	int fd;
+};
 
 struct ct_run;
 
@@ -30,7 +35,7 @@ struct ct_engine {
 	void (*collected)(struct ct_run *run);
 };
 
-extern const struct ct_engine ct_engine_wait, ct_engine_live;
+extern const struct ct_engine ct_engine_wait, ct_engine_live, ct_engine_core;
 
 struct ct_run {
 	const struct ct_options *options;
@@ -65,6 +70,11 @@ struct ct_run {
 	pid_t waiting[CT_MAX_WAITING];  // processes that wait in the driver, the first one included
 	size_t n_waiting;
 	struct ct_supervisor_result result;
+	const char *dump_dir;  // engine core: where the driver writes
+	struct ct_fifo fifos[CT_MAX_FIFOS];  // one for each process that uses CUDA
+	size_t n_fifos;
+	int dump_fd;  // of the first fault; -1: dump_path
+	const char *dump_path;
 	bool same_end;  // nothing was trapped: we end as the command did, by its signal if it was one
 };
 

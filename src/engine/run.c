@@ -10,15 +10,15 @@
 #include <sys/wait.h>
 
 #include "engine/engine_priv.h"
+#include "hoststack/hoststack.h"
 
 extern char **environ;
-
-static const struct ct_engine *const engines[] = {&ct_engine_wait, &ct_engine_live};
 
 const struct ct_engine_info *ct_engine_list(void)
 {
 	static const struct ct_engine_info list[] = {
 		{"wait", "native speed; at the fault the driver waits and cuda-gdb attaches"},
+		{"core", "native speed; the driver's own dump is read: needs neither ptrace nor cuda-gdb"},
 		{"live", "the whole run under cuda-gdb; breakpoints on the device assert functions, 4 to 5 times slower"},
 		{NULL, NULL},
 	};
@@ -138,6 +138,18 @@ static void find_agent(struct ct_run *run)
 	ct_run_setenv(run, "CUDATRAP_SUPERVISOR_PID", ct_arena_printf(&run->arena, "%d", (int)getpid()));
 }
 
+// Attaching needs the right to trace and a cuda-gdb; the driver's dump needs neither.
+static void choose_automatically(struct ct_run *run)
+{
+	struct ct_error why = CT_ERROR_INIT;
+	bool can_attach = ct_hoststack_can_trace(&why);
+	if (can_attach && !run->options->cuda_gdb && !ct_cudagdb_exists(run->environment, NULL))
+		can_attach = ct_fail(&why, CT_NOT_FOUND, "no cuda-gdb here");
+	bool dump = !can_attach && run->options->after_fault == CT_FAULT_ENDS_RUN;
+	run->engine = dump ? &ct_engine_core : &ct_engine_wait;
+	run->engine_why = dump ? ct_arena_printf(&run->arena, "wait cannot attach: %s", why.text) : "default: native speed";
+}
+
 static void choose_engine(struct ct_run *run)
 {
 	switch (run->options->engine) {
@@ -149,9 +161,12 @@ static void choose_engine(struct ct_run *run)
 		run->engine = &ct_engine_wait;
 		run->engine_why = "asked for";
 		return;
+	case CT_ENGINE_CORE:
+		run->engine = &ct_engine_core;
+		run->engine_why = "asked for";
+		return;
 	case CT_ENGINE_AUTO:
-		run->engine = engines[0];
-		run->engine_why = "default: native speed";
+		choose_automatically(run);
 		return;
 	}
 }
@@ -270,6 +285,11 @@ void ct_run_collect(struct ct_run *run, pid_t pid)
 		.environment = run->environment,
 		.resume = run->options->after_fault == CT_FAULT_CONTINUES,
 		.verbose = run->options->verbose,
+		.core = run->engine == &ct_engine_core,
+		.dump_fd = run->dump_fd,
+		.dump_path = run->dump_path,
+		.keep_dump = run->options->keep_dump,
+		.dump_limit_bytes = (uint64_t)run->options->dump_limit_mib << 20,
 		.live = run->engine == &ct_engine_live,
 	};
 	ct_run_say(run, "fault in process %d: collecting", (int)pid);
@@ -379,7 +399,7 @@ static int start_and_run(struct ct_run *run)
 int ct_engine_run(const struct ct_options *options)
 {
 	struct ct_error err = CT_ERROR_INIT;
-	struct ct_run run = {.options = options, .arena = CT_ARENA_INIT, .folder_watch = -1};
+	struct ct_run run = {.options = options, .arena = CT_ARENA_INIT, .folder_watch = -1, .dump_fd = -1};
 	int status = prepare(&run, &err) ? start_and_run(&run) : complain(&err, 125);
 	const struct ct_supervisor_result result = run.result;
 	bool die_as_it = run.same_end;

@@ -68,6 +68,9 @@ void ct_hoststack_add_sources(struct ct_incident *incident, pid_t pid);
 // synchronisation call of libcuda; says how it knows. No thread is marked when there is no telling: a note says why.
 void ct_hoststack_mark_launching(struct ct_incident *incident, int64_t launch_tid);
 
+// May this process attach to another one? Tried on a child; err says why not, with what to do.
+bool ct_hoststack_can_trace(struct ct_error *err);
+
 // A C++ name demangled into the arena; symbol itself when it is not mangled. Splits "$kernel$callee".
 const char *ct_demangle(struct ct_arena *arena, const char *symbol);
 

@@ -6,6 +6,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import json
+import lzma
 import os
 import pty
 import re
@@ -253,16 +254,115 @@ def an_assert_that_nobody_trapped_is_still_reported(b: Bench) -> None:
     assert r.status == 99 and i["assert"]["line"] == 245 and "gpu" not in i and i["ending"]["status"] == 1, i
 
 
+# ---- engine core -----------------------------------------------------------------------------------------------
+
+
+def dump(b: Bench, name: str = "torch-cross-entropy-sm90") -> Dict[str, str]:
+    """The environment in which the stand-in for the driver writes a recorded dump."""
+    path = b.dir / f"{name}.nvcore"
+    path.write_bytes(lzma.decompress((SRC / f"tests/data/gpu-cores/{name}.nvcore.xz").read_bytes()))
+    return {"FAKE_DUMP": str(path)}
+
+
+@test
+def core_reads_the_dump_and_explains_the_abort(b: Bench) -> None:
+    r = b.run(["--engine", "core"], [APP, "assert", "1"], env=dump(b))
+    i = r.incident()
+    assert r.status == 99 and i["engine"] == "core" and i["kind"] == "assert", r.err
+    assert i["gpu"]["kernel"]["grid_dim"] == [1, 1, 1] and i["gpu"]["groups"][0]["lanes"][0]["thread"] == [2, 0, 0], i["gpu"]
+    assert i["ending"]["kind"] == "signaled" and i["ending"]["status"] == 6 and "driver aborts" in i["ending"]["detail"], i["ending"]
+    assert not (b.dir / "gdb.log").exists() and b.leftovers() == []
+
+
+@test
+def core_holds_the_driver_while_the_python_stack_is_read(b: Bench) -> None:
+    script = b.dir / "train.py"
+    script.write_text("import ctypes, sys\n"
+                      "hasattr(ctypes.CDLL(None), 'cuInit')\n"
+                      "def step():\n"
+                      "    return ctypes.CDLL(sys.argv[1]).fake_launch(1)\n"
+                      "step()\n")
+    r = b.run(["--engine", "core"], [sys.executable, str(script), FAKECUDA], env=dump(b))
+    i = r.incident()
+    frames = [(f.get("function"), f.get("line")) for t in i["threads"] for f in t["frames"] if f["kind"] == "python"]
+    assert r.status == 99 and frames == [("step", 4), ("<module>", 5)], (frames, i["collectors"])
+    assert collector(i, "gpu")["status"] == "ok" and b.leftovers() == [], i["collectors"]
+
+
+@test
+def core_keeps_the_dump_when_asked(b: Bench) -> None:
+    env = dump(b, "assert.rel")
+    r = b.run(["--engine", "core", "--keep-dump"], [APP, "assert"], env=env)
+    kept = r.reports[0] / "gpu.nvcore"
+    assert kept.read_bytes() == Path(env["FAKE_DUMP"]).read_bytes() and stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert r.incident()["gpu"]["groups"][0]["threads"] == 2
+
+
+@test
+def core_says_when_a_dump_was_cut(b: Bench) -> None:
+    r = b.run(["--engine", "core"], [APP, "assert", "1"], env=dump(b, "truncated"))
+    i = r.incident()
+    assert r.status == 99 and collector(i, "gpu")["status"] == "failed" and "gave up" in collector(i, "gpu")["detail"], i["collectors"]
+    assert i["assert"]["line"] == 42, "the log still tells"
+
+
+@test
+def core_limits_the_dump(b: Bench) -> None:
+    script = "import ctypes, sys; hasattr(ctypes.CDLL(None), 'cuInit'); ctypes.CDLL(sys.argv[1]).fake_launch(1)"
+    r = b.run(["--engine", "core", "--dump-limit", "1"], [sys.executable, "-c", script, FAKECUDA], env=dump(b))
+    assert r.status == 99 and "--dump-limit" in collector(r.incident(), "gpu")["detail"] and b.leftovers() == [], r.err
+
+
+@test
+def core_sets_what_the_driver_needs(b: Bench) -> None:
+    show = ["sh", "-c", "echo $CUDA_COREDUMP_GENERATION_FLAGS ${CUDA_DEVICE_WAITS_ON_EXCEPTION-unset} $CUDA_ENABLE_COREDUMP_ON_EXCEPTION"]
+    light = b.run(["--engine", "core"], show, env={"CUDA_DEVICE_WAITS_ON_EXCEPTION": "1"}).out.decode()
+    assert light.endswith(" unset 1\n") and light.count("skip_") == 5 and "skip_abort" not in light, light
+    assert "skip_global" not in b.run(["--engine", "core", "--dump=memory"], show).out.decode()
+    r = b.run(["--engine", "core", "--after-fault=continue"], show)
+    assert r.status == 125 and len(r.err.splitlines()) == 1 and b"--after-fault" in r.err, r.err
+
+
+@test
+def several_processes_that_dump_are_told_apart(b: Bench) -> None:
+    script = ("import ctypes, os, sys; hasattr(ctypes.CDLL(None), 'cuInit');"
+              "child = os.fork(); hasattr(ctypes.CDLL(None), 'cuInit'); ctypes.CDLL(sys.argv[1]).fake_launch(1)")
+    r = b.run(["--engine", "core"], [sys.executable, "-c", script, FAKECUDA], env=dump(b))
+    i = r.incident()
+    assert r.status == 99 and len(i.get("consequences", [])) == 1 and "dump" in i["consequences"][0]["text"], i.get("consequences")
+    assert b.leftovers() == []
+
+
+@test
+def a_stored_dump_is_a_report_too(b: Bench) -> None:
+    path = SRC / "tests/data/gpu-cores/many.rel.nvcore.xz"
+    done = subprocess.run([CUDATRAP, "report", str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=b.env, timeout=PATIENCE, check=False)
+    assert done.returncode == 0 and b"270336 threads" in done.stdout.replace(b",", b"") and b"t >= 0 && t < n_classes" in done.stdout, done
+    cut = subprocess.run([CUDATRAP, "report", str(SRC / "tests/data/gpu-cores/truncated.nvcore.xz")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=b.env,
+                         timeout=PATIENCE, check=False)
+    assert cut.returncode == 1 and len(cut.stderr.splitlines()) == 1 and b"skip_constbank_memory" in cut.stderr, cut
+    raw = subprocess.run([CUDATRAP, "report", "--raw", "-"], input=(SRC / "tests/data/gpu-cores/trap.rel.nvcore.xz").read_bytes(), stdout=subprocess.PIPE,
+                         env=b.env, timeout=PATIENCE, check=False)
+    assert raw.returncode == 0 and b'name "NVIDIA H200"' in raw.stdout
+
+
 # ---- bad days ----------------------------------------------------------------------------------------------------
 
 
 @test
 def without_cuda_gdb_the_other_collectors_report(b: Bench) -> None:
-    r = b.run([], [APP, "assert"], gdb=False, env={"PATH": "/usr/bin:/bin", "CUDA_HOME": str(b.dir), "CUDATRAP_CUDA_GDB": "", "CUDA_PATH": str(b.dir)})
+    r = b.run(["--engine", "wait"], [APP, "assert"], gdb=False, env={"PATH": "/usr/bin:/bin", "CUDA_HOME": str(b.dir), "CUDATRAP_CUDA_GDB": "", "CUDA_PATH": str(b.dir)})
     i = r.incident()
     assert r.status == 99 and collector(i, "native-stacks")["status"] == "ok"
     assert collector(i, "gpu")["status"] in ("failed", "skipped") and "cuda-gdb" in collector(i, "gpu")["detail"], i["collectors"]
     assert b.leftovers() == []
+
+
+@test
+def without_cuda_gdb_the_driver_dumps(b: Bench) -> None:
+    env = {"PATH": "/usr/bin:/bin", "CUDA_HOME": str(b.dir), "CUDATRAP_CUDA_GDB": "", "CUDA_PATH": str(b.dir), **dump(b, "assert.rel")}
+    i = b.run([], [APP, "assert"], gdb=False, env=env).incident()
+    assert i["engine"] == "core" and "no cuda-gdb" in i["engine_why"] and i["gpu"]["groups"][0]["threads"] == 2, i["engine_why"]
 
 
 @test

@@ -6,8 +6,8 @@ tests_gdb_host_SOURCES = tests/gdb/host.c
 # Without sanitizers: the leak checker does not work in a program that is being debugged.
 tests_gdb_host_CFLAGS = -std=c17 $(WARN_CFLAGS)
 
-TESTS += tests/gdb/test_model.py tests/gdb/test_live.py tests/gdb/test_dumps.py
-EXTRA_DIST += tests/gdb/tap.py tests/gdb/test_model.py tests/gdb/test_live.py tests/gdb/test_dumps.py
+TESTS += tests/gdb/test_model.py tests/gdb/test_live.py tests/gdb/test_dumps.py tests/gdb/test_parity.py
+EXTRA_DIST += tests/gdb/tap.py tests/gdb/test_parity.py tests/gdb/test_model.py tests/gdb/test_live.py tests/gdb/test_dumps.py
 
 GPU_CORES = address.dbg address.line address.rel assert.dbg assert.line assert.rel graph.rel many.rel misaligned.rel shared.rel spin.line \
 	stack.dbg stack.line stack.rel torch-cross-entropy-sm90 trap.rel
