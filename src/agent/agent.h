@@ -8,6 +8,9 @@
 // Frames are innermost first, at most 256 a thread, 512 threads. tid is 0 where Python does not know it, line 0 where there is none.
 // The text is all ASCII. There are no source lines: opening a file inside the target may run the program's own audit hooks, so the
 // reader adds them from the file.
+//
+// When the driver waits for a debugger (engine wait) the agent connects to DIR/waiting, if that is there: the process id of the
+// connection says who waits.
 // SPDX-License-Identifier: GPL-3.0-or-later
 #ifndef CT_AGENT_H
 #define CT_AGENT_H

@@ -1,5 +1,5 @@
 // What the files of libcudatrap-agent.so share. This code runs inside programs that are not ours: libc only, nothing exported but
-// dlsym, no symbol newer than glibc 2.17 (GLIBC_BASE below), no thread-local storage, and no output.
+// dlsym and fprintf, no symbol newer than glibc 2.17 (GLIBC_BASE below), no thread-local storage, and no output.
 // SPDX-License-Identifier: GPL-3.0-or-later
 #ifndef CT_AGENT_PRIV_H
 #define CT_AGENT_PRIV_H

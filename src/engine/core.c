@@ -61,7 +61,7 @@ static void fault(struct ct_run *run, pid_t pid, int fd)
 {
 	forbid_core_file(pid);
 	if (run->n_waiting < CT_COUNT(run->waiting))
-		run->waiting[run->n_waiting++] = pid;
+		run->waiting[run->n_waiting++].pid = pid;
 	if (run->incident) {
 		double seconds = (double)(ct_now_us() - run->fault_us) / 1e6;
 		ct_incident_add_consequence(run->incident, pid, seconds, "another process wrote a GPU core dump of its own");
@@ -98,7 +98,7 @@ static void on_fifo(void *context, int fd)
 	bool first = !run->incident;
 	bool seen = false;
 	for (size_t i = 0; i < run->n_waiting; i++)
-		seen |= run->waiting[i] == pid;
+		seen |= run->waiting[i].pid == pid;
 	int available = 0;
 	if (ioctl(fd, FIONREAD, &available) == 0 && available > 0 && !seen)
 		fault(run, pid, fd);

@@ -14,6 +14,11 @@
 
 enum { CT_MAX_WAITING = 256, CT_MAX_FIFOS = 512 };
 
+struct ct_waiting {
+	pid_t pid;
+	unsigned n_by_line, n_by_agent;  // how often each told of it
+};
+
 struct ct_fifo {
 	pid_t pid;
 	int fd;
@@ -67,7 +72,7 @@ struct ct_run {
 	bool aborted;  // we sent SIGABRT
 	bool fault_pid_reaped;
 	int fault_pid_status;
-	pid_t waiting[CT_MAX_WAITING];  // processes that wait in the driver, the first one included
+	struct ct_waiting waiting[CT_MAX_WAITING];  // processes that wait in the driver, the first one included
 	size_t n_waiting;
 	struct ct_supervisor_result result;
 	const char *dump_dir;  // engine core: where the driver writes
@@ -75,6 +80,7 @@ struct ct_run {
 	size_t n_fifos;
 	int dump_fd;  // of the first fault; -1: dump_path
 	const char *dump_path;
+	int waiting_socket;  // engine wait; -1: none
 	bool same_end;  // nothing was trapped: we end as the command did, by its signal if it was one
 };
 

@@ -145,6 +145,9 @@ static void choose_automatically(struct ct_run *run)
 	bool can_attach = ct_hoststack_can_trace(&why);
 	if (can_attach && !run->options->cuda_gdb && !ct_cudagdb_exists(run->environment, NULL))
 		can_attach = ct_fail(&why, CT_NOT_FOUND, "no cuda-gdb here");
+	// Without the agent a program that sends its stderr elsewhere would wait for ever.
+	if (can_attach && !run->agent_dir)
+		can_attach = ct_fail(&why, CT_NOT_FOUND, "no agent (%s)", run->agent_missing.text);
 	bool dump = !can_attach && run->options->after_fault == CT_FAULT_ENDS_RUN;
 	run->engine = dump ? &ct_engine_core : &ct_engine_wait;
 	run->engine_why = dump ? ct_arena_printf(&run->arena, "wait cannot attach: %s", why.text) : "default: native speed";
@@ -316,8 +319,8 @@ void ct_run_abort_waiting(struct ct_run *run)
 	// The driver would have let the process report an error; that we end it by SIGABRT must not cost a core file of gigabytes.
 	const struct rlimit no_core = {0, 0};
 	for (size_t i = 0; i < run->n_waiting; i++) {
-		prlimit(run->waiting[i], RLIMIT_CORE, &no_core, NULL);
-		kill(run->waiting[i], SIGABRT);
+		prlimit(run->waiting[i].pid, RLIMIT_CORE, &no_core, NULL);
+		kill(run->waiting[i].pid, SIGABRT);
 	}
 	run->aborted = true;
 	// Launchers end by themselves when a rank dies; what does not is ended.
@@ -330,6 +333,8 @@ static void run_done(struct ct_run *run)
 {
 	ct_supervisor_free(run->supervisor);
 	ct_loglines_free(run->lines);
+	if (run->waiting_socket >= 0)
+		close(run->waiting_socket);
 	if (run->folder_watch >= 0)
 		close(run->folder_watch);
 	ct_incident_free(run->incident);
@@ -365,10 +370,10 @@ static bool prepare(struct ct_run *run, struct ct_error *err)
 	copy_environment(run);
 	if (!make_scratch(run, err))
 		return false;
+	find_agent(run);
 	choose_engine(run);
 	if (!find_gdb(run, err))
 		return false;
-	find_agent(run);
 	run->lines = ct_loglines_new();
 	ct_loglines_on_waiting(run->lines, on_waiting, run);
 	run->target_argv = run->options->argv;
@@ -399,7 +404,7 @@ static int start_and_run(struct ct_run *run)
 int ct_engine_run(const struct ct_options *options)
 {
 	struct ct_error err = CT_ERROR_INIT;
-	struct ct_run run = {.options = options, .arena = CT_ARENA_INIT, .folder_watch = -1, .dump_fd = -1};
+	struct ct_run run = {.options = options, .arena = CT_ARENA_INIT, .folder_watch = -1, .dump_fd = -1, .waiting_socket = -1};
 	int status = prepare(&run, &err) ? start_and_run(&run) : complain(&err, 125);
 	const struct ct_supervisor_result result = run.result;
 	bool die_as_it = run.same_end;

@@ -3,12 +3,33 @@
 // libcuda, every other thread runs on). That line is the trigger.
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 #include "engine/engine_priv.h"
 
+// Where agents report that their process waits: heard also when a program's stderr goes elsewhere.
+static bool open_waiting_socket(struct ct_run *run, struct ct_error *err)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	if (!run->agent_dir)
+		return true;
+	int n = snprintf(address.sun_path, sizeof address.sun_path, "%s/waiting", run->agent_dir);
+	if (n < 0 || (size_t)n >= sizeof address.sun_path) {
+		ct_fail(err, CT_LIMIT, "%s: too long for a socket", run->agent_dir);
+		return ct_hint(err, "set TMPDIR to a shorter path");
+	}
+	run->waiting_socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (run->waiting_socket < 0 || bind(run->waiting_socket, (struct sockaddr *)&address, sizeof address) != 0 ||
+	    listen(run->waiting_socket, SOMAXCONN) != 0)
+		return ct_fail_errno(err, "%s", address.sun_path);
+	return true;
+}
+
 static bool prepare(struct ct_run *run, struct ct_error *err)
 {
-	(void)err;
+	if (!open_waiting_socket(run, err))
+		return false;
 	ct_run_setenv(run, "CUDA_DEVICE_WAITS_ON_EXCEPTION", "1");
 	if (!run->options->async)
 		ct_run_setenv(run, "CUDA_LAUNCH_BLOCKING", "1");
@@ -49,12 +70,12 @@ static bool belongs_to_another(const struct ct_run *run, pid_t pid)
 	return false;
 }
 
-static bool known(const struct ct_run *run, pid_t pid)
+static struct ct_waiting *find(struct ct_run *run, pid_t pid)
 {
 	for (size_t i = 0; i < run->n_waiting; i++)
-		if (run->waiting[i] == pid)
-			return true;
-	return false;
+		if (run->waiting[i].pid == pid)
+			return &run->waiting[i];
+	return NULL;
 }
 
 static void add_later_fault(struct ct_run *run, pid_t pid, bool same)
@@ -64,17 +85,33 @@ static void add_later_fault(struct ct_run *run, pid_t pid, bool same)
 				    same ? "the same process met another GPU fault after it was let go on" : "another process stopped on a GPU fault of its own");
 }
 
-static void waiting(struct ct_run *run, pid_t pid)
+// A fault is told twice, on stderr and through the agent, in either order, or only once: the larger count is that of the faults.
+static bool is_news(struct ct_run *run, pid_t pid, bool by_agent, bool *ret_same)
 {
+	struct ct_waiting *w = find(run, pid);
+	*ret_same = w != NULL;
+	if (!w) {
+		if (run->n_waiting == CT_COUNT(run->waiting))
+			return false;
+		w = &run->waiting[run->n_waiting++];
+		*w = (struct ct_waiting){.pid = pid};
+	}
+	unsigned before = w->n_by_line > w->n_by_agent ? w->n_by_line : w->n_by_agent;
+	unsigned *mine = by_agent ? &w->n_by_agent : &w->n_by_line;
+	return ++*mine > before;
+}
+
+static void take_waiting(struct ct_run *run, pid_t pid, bool by_agent)
+{
+	bool same = false;
 	if (!is_ours(run, pid)) {
 		ct_run_say(run, "process %d is said to wait, but it is none of ours here", (int)pid);
 		return;
 	}
 	if (belongs_to_another(run, pid))
 		return;
-	bool same = known(run, pid);
-	if (!same && run->n_waiting < CT_COUNT(run->waiting))
-		run->waiting[run->n_waiting++] = pid;
+	if (!is_news(run, pid, by_agent, &same))
+		return;
 	if (!run->incident) {
 		ct_run_new_incident(run);
 		ct_run_collect(run, pid);
@@ -88,6 +125,31 @@ static void waiting(struct ct_run *run, pid_t pid)
 		ct_incident_add_note(run->incident, "process %d met another GPU fault after it was let go on; it was ended there", (int)pid);
 		ct_run_abort_waiting(run);
 	}
+}
+
+static void waiting(struct ct_run *run, pid_t pid)
+{
+	take_waiting(run, pid, false);
+}
+
+static void on_waiting_socket(void *context, int fd)
+{
+	struct ct_run *run = context;
+	for (;;) {
+		CT_AUTO(ct_auto_close) int connection = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+		struct ucred peer = {.pid = 0};
+		socklen_t size = sizeof peer;
+		if (connection < 0)
+			return;
+		if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid > 0)
+			take_waiting(run, peer.pid, true);
+	}
+}
+
+static void started(struct ct_run *run)
+{
+	if (run->waiting_socket >= 0)
+		ct_supervisor_watch(run->supervisor, run->waiting_socket, on_waiting_socket, run);
 }
 
 // Only a debugger's detaching lets the driver go on; without one the process would wait for ever.
@@ -113,6 +175,7 @@ const struct ct_engine ct_engine_wait = {
 	.name = "wait",
 	.summary = "native speed; at the fault the driver waits and cuda-gdb attaches",
 	.prepare = prepare,
+	.started = started,
 	.waiting = waiting,
 	.collected = collected,
 };

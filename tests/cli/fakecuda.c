@@ -32,15 +32,15 @@ static void on_detach(int number)
 
 static void wait_for_debugger(void)
 {
-	char host[256] = "", line[512];
+	char host[256] = "";
 	struct sigaction action = {.sa_handler = on_detach};
 	gethostname(host, sizeof host - 1);
 	sigaction(SIGUSR2, &action, NULL);
-	snprintf(line, sizeof line,
-		 "%s: The application encountered a device error and CUDA_DEVICE_WAITS_ON_EXCEPTION is set. "
-		 "You can now attach a debugger to the application (PID %d) for inspection.\n",
-		 host, (int)getpid());
-	put(line);
+	fprintf(stderr,
+		"%s: The application encountered a device error and CUDA_DEVICE_WAITS_ON_EXCEPTION is set. "
+		"You can now attach a debugger to the application (PID %d) for inspection.\n",
+		host, (int)getpid());
+	fflush(stderr);
 	while (!detached)
 		usleep(10000);
 }

@@ -254,6 +254,20 @@ def an_assert_that_nobody_trapped_is_still_reported(b: Bench) -> None:
     assert r.status == 99 and i["assert"]["line"] == 245 and "gpu" not in i and i["ending"]["status"] == 1, i
 
 
+@test
+def a_fault_is_heard_when_stderr_goes_elsewhere(b: Bench) -> None:
+    log = b.dir / "stderr.log"
+    r = b.run([], ["sh", "-c", f"exec {APP} assert 2>{log}"])
+    assert r.status == 99 and r.incident()["gpu"]["device"]["name"] == "NVIDIA H200", r.err
+    assert b"WAITS_ON_EXCEPTION" in log.read_bytes() and b.leftovers() == []
+
+
+@test
+def a_fault_told_twice_is_one_fault(b: Bench) -> None:
+    i = b.run(["--after-fault", "continue"], [APP, "assert"]).incident()
+    assert not i.get("consequences"), i["consequences"]
+
+
 # ---- engine core -----------------------------------------------------------------------------------------------
 
 
@@ -438,7 +452,7 @@ def a_report_file_that_is_none(b: Bench) -> None:
 
 @test
 def an_agent_that_is_not_there(b: Bench) -> None:
-    r = b.run([], [APP, "assert"], env={"CUDATRAP_AGENT": "/no/such/agent.so"})
+    r = b.run(["--engine", "wait"], [APP, "assert"], env={"CUDATRAP_AGENT": "/no/such/agent.so"})
     assert r.status == 99 and collector(r.incident(), "native-stacks")["status"] == "ok"
     assert "cannot be preloaded" not in r.text()
 
