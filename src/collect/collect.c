@@ -90,7 +90,7 @@ static void unwind_native(const struct ct_collect_job *job, struct ct_incident *
 		add_failure(incident, "native-stacks", start, &err);
 }
 
-static void join_stacks(const struct ct_collect_job *job, struct ct_incident *incident, const struct stacks *s)
+static void merge_stacks(struct ct_incident *incident, const struct stacks *s)
 {
 	struct ct_python_stacks stacks = s->has_agent ? s->agent : s->walk;
 	if (s->has_agent && s->has_walk)
@@ -99,6 +99,11 @@ static void join_stacks(const struct ct_collect_job *job, struct ct_incident *in
 		incident->process.python = stacks.version;
 		ct_hoststack_merge(incident, &stacks);
 	}
+}
+
+static void join_stacks(const struct ct_collect_job *job, struct ct_incident *incident, const struct stacks *s)
+{
+	merge_stacks(incident, s);
 	ct_hoststack_mark_launching(incident, incident->gpu.has_kernel && incident->gpu.kernel.has_launch_tid ? incident->gpu.kernel.launch_tid : 0);
 	ct_hoststack_add_sources(incident, job->pid);
 }
@@ -201,12 +206,17 @@ static void collect_dumping(const struct ct_collect_job *job, struct ct_incident
 	struct ct_error err = CT_ERROR_INIT;
 	ask_agent(job, incident, &s);
 	walk_python(job, incident, &s);
+	merge_stacks(incident, &s);
+	// Only then is the launching thread the one that spins in the driver.
+	bool marked = incident->launch_blocking && ct_hoststack_mark_running(incident, job->pid);
 	save(job, incident);
 	int64_t start = ct_now_us();
 	if (!ct_collect_dump(job, incident, &err) && !has_row(incident, "gpu"))
 		add_failure(incident, "gpu", start, &err);
 	ct_incident_add_collector(incident, "native-stacks", CT_COLLECTOR_SKIPPED, 0, "engine core leaves the process alone while the driver writes its dump");
-	join_stacks(job, incident, &s);
+	if (!marked && incident->n_threads)
+		ct_incident_add_note(incident, "which thread launched the kernel is not known: no single thread was at work while the driver wrote its dump");
+	ct_hoststack_add_sources(incident, job->pid);
 }
 
 int ct_collect_run(const struct ct_collect_job *job)

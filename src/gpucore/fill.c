@@ -44,8 +44,7 @@ static void fill_kernel(struct filling *f, const struct ct_gpucore_grid *grid, s
 		.block_dim = grid->block_dim,
 		.has_cluster = grid->cluster_dim.x && grid->cluster_dim.y && grid->cluster_dim.z,
 		.cluster_dim = grid->cluster_dim,
-		.has_launch_tid = grid->host_tid != 0,
-		.launch_tid = grid->host_tid,
+		// Not launch_tid: attrHostTid is the driver's own event thread "cuda-EvtHandlr", not the launching one (driver 580.159.04, PyTorch 2.11, seen).
 		.has_params_offset = grid->params_offset != 0,
 		.params_offset = grid->params_offset,
 	};

@@ -68,6 +68,13 @@ void ct_hoststack_add_sources(struct ct_incident *incident, pid_t pid);
 // synchronisation call of libcuda; says how it knows. No thread is marked when there is no telling: a note says why.
 void ct_hoststack_mark_launching(struct ct_incident *incident, int64_t launch_tid);
 
+// Marks thread tid as the launching one, for the reason given, and moves it to the front; a thread without frames is added when it is not
+// among the threads.
+void ct_hoststack_mark_thread(struct ct_incident *incident, int64_t tid, const char *name, const char *why);
+// For a process that may not be stopped: marks the one thread of its own that is at work when every other sleeps. False: there is not
+// exactly one. Takes some milliseconds.
+bool ct_hoststack_mark_running(struct ct_incident *incident, pid_t pid);
+
 // May this process attach to another one? Tried on a child; err says why not, with what to do.
 bool ct_hoststack_can_trace(struct ct_error *err);
 

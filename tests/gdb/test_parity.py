@@ -24,8 +24,6 @@ Json = Any
 # Path of a value (list indexes as *) -> why the two may differ there.
 EXPLAINED = {
     ".gpu.source": "names the reader",
-    ".gpu.kernel.launch_tid": "the dump has the launching host thread; gdb.cuda has no such attribute (cuda-gdb 13.0)",
-    ".gpu.other_kernels.*.launch_tid": "as above",
     ".gpu.groups.*.frames.*.file": "we join the compilation folder and the name of the line table; gdb gives the name alone",
 }
 # What only a dump reader or only a debugger has, at the top.
