@@ -80,6 +80,7 @@ struct ct_run {
 	size_t n_fifos;
 	int dump_fd;  // of the first fault; -1: dump_path
 	const char *dump_path;
+	bool waits_again;    // engine wait, --after-fault=continue: a fault after the first
 	int waiting_socket;  // engine wait; -1: none
 	bool same_end;  // nothing was trapped: we end as the command did, by its signal if it was one
 };

@@ -101,6 +101,15 @@ static bool is_news(struct ct_run *run, pid_t pid, bool by_agent, bool *ret_same
 	return ++*mine > before;
 }
 
+// Nobody is there to let a process go on a second time: the first fault is the report, this is the end.
+static void end_second_wait(struct ct_run *run)
+{
+	if (!run->waits_again)
+		return;
+	ct_incident_add_note(run->incident, "a process met another GPU fault after the first was let pass; it was ended there");
+	ct_run_abort_waiting(run);
+}
+
 static void take_waiting(struct ct_run *run, pid_t pid, bool by_agent)
 {
 	bool same = false;
@@ -118,13 +127,12 @@ static void take_waiting(struct ct_run *run, pid_t pid, bool by_agent)
 		return;
 	}
 	add_later_fault(run, pid, same);
-	if (run->aborted) {
+	// It can wait again before the debugger that let it go on has ended.
+	run->waits_again = run->waits_again || run->options->after_fault == CT_FAULT_CONTINUES;
+	if (run->aborted)
 		ct_run_abort_waiting(run);
-	} else if (run->collected && run->options->after_fault == CT_FAULT_CONTINUES) {
-		// Nobody is there to let it go on a second time: the first fault is the report, this is the end.
-		ct_incident_add_note(run->incident, "process %d met another GPU fault after it was let go on; it was ended there", (int)pid);
-		ct_run_abort_waiting(run);
-	}
+	else if (run->collected)
+		end_second_wait(run);
 }
 
 static void waiting(struct ct_run *run, pid_t pid)
@@ -164,8 +172,10 @@ static bool was_let_go(const struct ct_incident *incident)
 static void collected(struct ct_run *run)
 {
 	bool resume = run->options->after_fault == CT_FAULT_CONTINUES;
-	if (resume && was_let_go(run->incident))
+	if (resume && was_let_go(run->incident)) {
+		end_second_wait(run);
 		return;
+	}
 	if (resume)
 		ct_incident_add_note(run->incident, "the command could not be let go on (no debugger was attached): it was ended");
 	ct_run_abort_waiting(run);

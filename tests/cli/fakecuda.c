@@ -32,6 +32,7 @@ static void on_detach(int number)
 
 static void wait_for_debugger(void)
 {
+	detached = 0;
 	char host[256] = "";
 	struct sigaction action = {.sa_handler = on_detach};
 	gethostname(host, sizeof host - 1);

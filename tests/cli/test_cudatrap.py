@@ -199,6 +199,14 @@ def after_fault_continue_lets_the_command_end_by_itself(b: Bench) -> None:
 
 
 @test
+def continuing_into_the_next_fault_comes_to_an_end(b: Bench) -> None:
+    r = b.run(["--after-fault", "continue"], [APP, "assert-twice"])
+    i = r.incident()
+    assert r.status == 99 and i["ending"]["kind"] == "ended-by-us" and len(i["consequences"]) == 1, (i["ending"], i.get("consequences"))
+    assert b.leftovers() == []
+
+
+@test
 def every_process_of_the_tree_is_watched(b: Bench) -> None:
     r = b.run([], [APP, "assert-children", "2"])
     i = r.incident()
