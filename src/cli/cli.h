@@ -27,6 +27,7 @@ struct ct_options {
 	int64_t dump_limit_mib;    // engine core: what is longer is cut
 	bool raw;                  // cudatrap report: every table of a dump
 	bool watch_stdout;   // look for assert lines on stdout as well
+	unsigned width;      // columns of the text report; 0: the terminal's, else 80
 	bool native;         // all native frames in the text report
 	bool quiet;          // no report on stderr; the folder only
 	bool verbose;        // say what is done, pass cuda-gdb's own output on

@@ -11,7 +11,7 @@
 
 enum option_id {
 	OPT_ENGINE = 256, OPT_ASYNC, OPT_AFTER_FAULT, OPT_API_FAILURES, OPT_ERROR_EXITCODE, OPT_TIMEOUT, OPT_GRACE, OPT_DEADLINE, OPT_CUDA_GDB,
-	OPT_DUMP, OPT_KEEP_DUMP, OPT_DUMP_LIMIT, OPT_REPORT_DIR, OPT_FORMAT, OPT_RAW, OPT_COLOR, OPT_NATIVE, OPT_WATCH_STDOUT, OPT_QUIET, OPT_VERBOSE, OPT_HELP, OPT_VERSION,
+	OPT_DUMP, OPT_KEEP_DUMP, OPT_DUMP_LIMIT, OPT_REPORT_DIR, OPT_FORMAT, OPT_RAW, OPT_COLOR, OPT_WIDTH, OPT_NATIVE, OPT_WATCH_STDOUT, OPT_QUIET, OPT_VERBOSE, OPT_HELP, OPT_VERSION,
 };
 
 struct option_row {
@@ -39,6 +39,7 @@ static const struct option_row rows[] = {
 	{OPT_FORMAT, 'f', "format", "NAME", "of `cudatrap report`: text or json (default: text)"},
 	{OPT_RAW, 0, "raw", NULL, "of `cudatrap report`: every table of a GPU core dump"},
 	{OPT_COLOR, 0, "color", "WHEN", "auto, always or never; NO_COLOR is honoured"},
+	{OPT_WIDTH, 0, "width", "COLUMNS", "of the text report (default: the terminal's, else 80)"},
 	{OPT_NATIVE, 0, "native", NULL, "show all native frames in the report"},
 	{OPT_WATCH_STDOUT, 0, "watch-stdout", NULL, "look for assert lines on standard output too"},
 	{OPT_QUIET, 'q', "quiet", NULL, "no report on standard error, only the report folder"},
@@ -76,6 +77,16 @@ static bool parse_status(const struct option_row *row, const char *value, int *r
 	if (end == value || *end || errno || n < 0 || n > 255)
 		return ct_fail(err, CT_USAGE, "--%s: '%s' is not a number from 0 to 255", row->name, value);
 	*ret_status = (int)n;
+	return true;
+}
+
+static bool parse_width(const struct option_row *row, const char *value, unsigned *ret_width, struct ct_error *err)
+{
+	char *end = NULL;
+	unsigned long n = strtoul(value, &end, 10);
+	if (end == value || *end || *value == '-' || n < 20 || n > 10000)
+		return ct_fail(err, CT_USAGE, "--%s: '%s' is not a number from 20 to 10000", row->name, value);
+	*ret_width = (unsigned)n;
 	return true;
 }
 
@@ -150,6 +161,8 @@ static bool apply(struct ct_options *o, const struct option_row *row, const char
 		return parse_seconds(row, value, &o->grace_ms, err);
 	case OPT_DEADLINE:
 		return parse_seconds(row, value, &o->deadline_ms, err);
+	case OPT_WIDTH:
+		return parse_width(row, value, &o->width, err);
 	case OPT_CUDA_GDB:
 		o->cuda_gdb = value;
 		break;

@@ -118,7 +118,8 @@ static struct ct_render_options render_options(const struct ct_options *options)
 	bool terminal = isatty(STDOUT_FILENO);
 	struct ct_render_options r = {.native = options->native, .all_threads = options->verbose};
 	r.color = options->color == CT_COLOR_ALWAYS || (options->color == CT_COLOR_AUTO && terminal && !(no_color && *no_color));
-	if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+	r.width = options->width;
+	if (!r.width && terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
 		r.width = size.ws_col;
 	return r;
 }

@@ -88,7 +88,7 @@ static void print_report(const struct ct_run *run, const char *path)
 {
 	const struct ct_render_options options = {
 		.color = want_color(run->options),
-		.width = terminal_width(),
+		.width = run->options->width ? run->options->width : terminal_width(),
 		.native = run->options->native,
 		.report_path = path,
 	};

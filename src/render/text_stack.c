@@ -189,7 +189,7 @@ static bool is_stub(const struct ct_incident *incident, const struct ct_host_fra
 // What calls main(), in glibc without a symbol.
 static bool is_start(const struct ct_host_frame *frames, size_t n, size_t i)
 {
-	return i + 2 >= n && frames[i].kind == CT_FRAME_NATIVE && !frames[i].function && frames[i].module && ct_starts_with(ct_basename(frames[i].module), "libc.so");
+	return i + 3 >= n && frames[i].kind == CT_FRAME_NATIVE && !frames[i].function && frames[i].module && ct_starts_with(ct_basename(frames[i].module), "libc.so");
 }
 
 // Outermost first, without what is inside the CUDA call and without plumbing, unless all is wanted.
