@@ -22,6 +22,12 @@ struct source {
 	bool is_dump;
 };
 
+static void close_source(struct source *source)
+{
+	if (source->fd >= 0)
+		close(source->fd);
+}
+
 // Standard input is copied, so that it can be looked at before it is read.
 static int open_input(struct ct_error *err)
 {
@@ -126,10 +132,9 @@ static struct ct_render_options render_options(const struct ct_options *options)
 
 static bool show(const struct ct_options *options, const struct ct_renderer *renderer, const char *operand, struct ct_error *err)
 {
-	struct source source = {.fd = -1};
+	CT_AUTO(close_source) struct source source = {.fd = -1};
 	if (!open_source(operand, &source, err))
 		return false;
-	CT_AUTO(ct_auto_close) int fd = source.fd;
 	CT_AUTO(ct_incident_auto) struct ct_incident *incident = NULL;
 	if (options->raw)
 		return print_raw(&source, err);
