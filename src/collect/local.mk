@@ -1,2 +1,2 @@
 # Sources of collect/.
-libcudatrap_a_SOURCES += src/collect/collect.c src/collect/collect.h src/collect/environment.c
+libcudatrap_a_SOURCES += src/collect/collect.c src/collect/collect.h src/collect/environment.c src/collect/rank.c
