@@ -73,7 +73,7 @@ def the_report_folder_is_private_and_complete(b: Bench) -> None:
     r = b.run(["-q"], [APP, "assert"])
     folder = r.reports[0]
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert sorted(p.name for p in folder.iterdir()) == ["incident.json", "log.txt", "report.txt"]
+    assert sorted(p.name for p in folder.iterdir()) == ["incident.json", "log.txt", "report.txt", "summary.json"]
     assert {stat.S_IMODE(p.stat().st_mode) for p in folder.iterdir()} == {0o600}
     assert "NVIDIA H200" not in r.text() and str(folder.name) in r.text(), "quiet: only the folder's name"
 
