@@ -111,6 +111,7 @@ static void deliver(struct ct_run *run)
 	size_t length = 0;
 	const char *log = ct_loglines_raw(run->lines, &length), *path = NULL;
 	bool written = ct_report_write(run->incident, run->options->report_dir, log, length, &path, &err);
+	run->report_id = written ? run->incident->id : NULL;
 	if (!run->options->quiet || !written)
 		print_report(run, path);
 	else

@@ -2,3 +2,4 @@
 EXTRA_PROGRAMS =
 include tests/bench/diagnose.mk
 include tests/bench/gpucore.mk
+include tests/bench/list.mk
