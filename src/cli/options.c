@@ -37,7 +37,7 @@ static const struct option_row rows[] = {
 	{OPT_SINCE, 0, "since", "WHEN", "of list and merge: reports from 2026-11-30 on, or of the last 2d, 12h, 30m"},
 	{OPT_KNOWN, 0, "known", "FILE", "of list: known signatures, one a line; status 1 when there are others"},
 	{OPT_JOB, 0, "job", "JOB", "of merge: the reports of this job only"},
-	{OPT_FORMAT, 'f', "format", "NAME", "of `cudatrap report`: text or json (default: text)"},
+	{OPT_FORMAT, 'f', "format", "NAME", "of report, list and merge: text or json (default: text)"},
 	{OPT_COLOR, 0, "color", "WHEN", "auto, always or never; NO_COLOR is honoured"},
 	{OPT_NATIVE, 0, "native", NULL, "show all native frames in the report"},
 	{OPT_WATCH_STDOUT, 0, "watch-stdout", NULL, "look for assert lines on standard output too"},

@@ -9,7 +9,8 @@
 #include "commands/commands.h"
 #include "store/store.h"
 
-enum { SHOWN = 4 };  // hosts, commands, jobs of one signature; all are in the JSON
+// Of one signature: hosts, commands, jobs, and bytes of one of them. The JSON has all.
+enum { SHOWN = 4, SHOWN_BYTES = 120 };
 
 struct list {
 	struct ct_store *store;
@@ -52,13 +53,24 @@ static void print_time(int64_t us)
 	fputs(text, stdout);
 }
 
+// Commands of launchers are long, and what tells one from another comes early.
+static void print_short(const char *text)
+{
+	size_t length = strlen(text), n = length < SHOWN_BYTES ? length : SHOWN_BYTES;
+	while (n < length && n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
+		n--;  // not within a character
+	printf("%.*s%s", (int)n, text, n < length ? "..." : "");
+}
+
 static void print_texts(const char *label, const char *const *texts, size_t n)
 {
 	if (!n)
 		return;
 	printf("  %-9s", label);
-	for (size_t i = 0; i < n && i < SHOWN; i++)
-		printf("%s%s", i ? ", " : "", texts[i]);
+	for (size_t i = 0; i < n && i < SHOWN; i++) {
+		fputs(i ? ", " : "", stdout);
+		print_short(texts[i]);
+	}
 	if (n > SHOWN)
 		printf(" (+%zu)", n - SHOWN);
 	putchar('\n');

@@ -84,6 +84,9 @@ def reports_are_grouped_by_fault(b: Bench) -> None:
     assert found[0]["hosts"] == ["gpu7", "gpu8"] and found[0]["ranks"] == [0, 1, 2] and found[0]["jobs"] == ["4711"], found[0]
     assert (found[0]["first"], found[0]["last"]) == ("2026-12-01T01:00:00.000Z", "2026-12-03T01:00:00.000Z"), found[0]
     assert found[0]["commands"] == ["python train.py"] and found[0]["newest"].endswith("night2/a2"), found[0]
+    put(tree / "long", incident(NIGHT - 2 * DAY, "void other(int)", command=["x" * 119 + "\u20ac" + "y" * 100]))
+    assert "  commands python eval.py, " + "x" * 119 + "...\n" in call(b, "list", str(tree)).stdout
+    (tree / "long" / "incident.json").unlink()
     text = call(b, "list", str(tree))
     assert text.returncode == 0 and "device-side assert in k: t >= 0" in text.stdout and "ranks    0-2\n" in text.stdout, text.stdout
     assert text.stdout.endswith("4 reports of 2 faults\n") and text.stdout.index(" in k:") < text.stdout.index(" in other:"), text.stdout
