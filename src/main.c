@@ -16,6 +16,8 @@ struct subcommand {
 static const struct subcommand subcommands[] = {
 	{"run", ct_command_run},
 	{"report", ct_command_report},
+	{"list", ct_command_list},
+	{"merge", ct_command_merge},
 	{"doctor", ct_command_doctor},
 };
 

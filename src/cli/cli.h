@@ -37,7 +37,11 @@ struct ct_options {
 	int64_t deadline_ms; // for everything collected after a fault
 	const char *cuda_gdb;    // NULL: look for one
 	const char *report_dir;  // "cudatrap-reports"
-	const char *format;      // cudatrap report --format; NULL: text
+	const char *job_dir;     // where the ranks of a job leave reports and markers; NULL: no markers
+	const char *since;       // list, merge: only reports from then on; NULL: all
+	const char *known;       // list: file of signatures that are known; NULL: none
+	const char *job;         // merge: this job's reports only; NULL: all
+	const char *format;      // report, list and merge: NULL: text
 	bool help, version;
 };
 

@@ -11,7 +11,8 @@
 
 enum option_id {
 	OPT_ENGINE = 256, OPT_ASYNC, OPT_AFTER_FAULT, OPT_API_FAILURES, OPT_ERROR_EXITCODE, OPT_TIMEOUT, OPT_GRACE, OPT_DEADLINE, OPT_CUDA_GDB,
-	OPT_DUMP, OPT_KEEP_DUMP, OPT_DUMP_LIMIT, OPT_REPORT_DIR, OPT_FORMAT, OPT_RAW, OPT_COLOR, OPT_WIDTH, OPT_NATIVE, OPT_WATCH_STDOUT, OPT_QUIET, OPT_VERBOSE, OPT_HELP, OPT_VERSION,
+	OPT_DUMP, OPT_KEEP_DUMP, OPT_DUMP_LIMIT, OPT_REPORT_DIR, OPT_JOB_DIR, OPT_SINCE, OPT_KNOWN, OPT_JOB, OPT_FORMAT, OPT_RAW, OPT_COLOR, OPT_WIDTH,
+	OPT_NATIVE, OPT_WATCH_STDOUT, OPT_QUIET, OPT_VERBOSE, OPT_HELP, OPT_VERSION,
 };
 
 struct option_row {
@@ -36,7 +37,11 @@ static const struct option_row rows[] = {
 	{OPT_KEEP_DUMP, 0, "keep-dump", NULL, "engine core: keep the dump in the report folder"},
 	{OPT_DUMP_LIMIT, 0, "dump-limit", "MIB", "engine core: cut a dump that is larger (default: 4096)"},
 	{OPT_REPORT_DIR, 'o', "report-dir", "DIR", "where report folders go (default: cudatrap-reports)"},
-	{OPT_FORMAT, 'f', "format", "NAME", "of `cudatrap report`: text or json (default: text)"},
+	{OPT_JOB_DIR, 0, "job-dir", "DIR", "report folders of all ranks of a job, and a marker for each rank"},
+	{OPT_SINCE, 0, "since", "WHEN", "of list and merge: reports from 2026-11-30 on, or of the last 2d, 12h, 30m"},
+	{OPT_KNOWN, 0, "known", "FILE", "of list: known signatures, one a line; status 1 when there are others"},
+	{OPT_JOB, 0, "job", "JOB", "of merge: the reports of this job only"},
+	{OPT_FORMAT, 'f', "format", "NAME", "of report, list and merge: text or json (default: text)"},
 	{OPT_RAW, 0, "raw", NULL, "of `cudatrap report`: every table of a GPU core dump"},
 	{OPT_COLOR, 0, "color", "WHEN", "auto, always or never; NO_COLOR is honoured"},
 	{OPT_WIDTH, 0, "width", "COLUMNS", "of the text report (default: the terminal's, else 80)"},
@@ -168,6 +173,18 @@ static bool apply(struct ct_options *o, const struct option_row *row, const char
 		break;
 	case OPT_REPORT_DIR:
 		o->report_dir = value;
+		break;
+	case OPT_JOB_DIR:
+		o->job_dir = o->report_dir = value;
+		break;
+	case OPT_SINCE:
+		o->since = value;
+		break;
+	case OPT_KNOWN:
+		o->known = value;
+		break;
+	case OPT_JOB:
+		o->job = value;
 		break;
 	case OPT_FORMAT:
 		o->format = value;
@@ -377,6 +394,8 @@ void ct_cli_print_help(FILE *out)
 {
 	fputs("Usage: cudatrap [OPTIONS] [--] COMMAND [ARG...]     run COMMAND, report the GPU fault it dies of\n"
 	      "       cudatrap report [OPTIONS] FILE...            show stored reports and GPU core dumps\n"
+	      "       cudatrap list [OPTIONS] [DIR...]             stored reports by the fault they tell of (default: --report-dir)\n"
+	      "       cudatrap merge [OPTIONS] [DIR...]            the reports of one job's ranks as one: which rank failed first\n"
 	      "       cudatrap doctor                              say what works on this machine, and what does not\n"
 	      "\nOptions:\n",
 	      out);

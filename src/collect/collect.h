@@ -46,4 +46,12 @@ bool ct_collect_read(const char *scratch_dir, struct ct_incident **ret_incident,
 // (ranks, CUDA_*, jobs), library versions among the mapped files, the driver's version. Adds a collector row.
 void ct_collect_environment(struct ct_incident *incident, pid_t pid);
 
+// The value of an environment variable, NULL when it is not set.
+typedef const char *ct_rank_lookup(const void *context, const char *name);
+// What the launchers' variables say about a process: torchrun, Slurm, Open MPI, PMI, PMIx, Kubernetes. False, and *ret_rank left alone,
+// when there is neither a rank nor a job among them.
+bool ct_collect_rank(struct ct_arena *arena, ct_rank_lookup *lookup, const void *context, struct ct_rank *ret_rank);
+// A ct_rank_lookup whose context is a const struct ct_str holding /proc/PID/environ.
+const char *ct_rank_lookup_block(const void *context, const char *name);
+
 #endif

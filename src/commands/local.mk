@@ -1,2 +1,3 @@
 # Sources of commands/.
-libcudatrap_a_SOURCES += src/commands/commands.h src/commands/doctor.c src/commands/report.c src/commands/run.c
+libcudatrap_a_SOURCES += \
+	src/commands/commands.h src/commands/common.c src/commands/doctor.c src/commands/list.c src/commands/merge.c src/commands/report.c src/commands/run.c

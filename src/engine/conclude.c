@@ -129,6 +129,7 @@ static void deliver(struct ct_run *run)
 	bool written = ct_report_write(run->incident, run->options->report_dir, log, length, &path, &err);
 	if (written && run->options->keep_dump)
 		keep_dump(run, path);
+	run->report_id = written ? run->incident->id : NULL;
 	if (!run->options->quiet || !written)
 		print_report(run, path);
 	else

@@ -10,6 +10,7 @@
 #include "diagnose/diagnose.h"
 #include "engine/engine.h"
 #include "incident/incident.h"
+#include "report/report.h"
 #include "supervisor/supervisor.h"
 
 enum { CT_MAX_WAITING = 256, CT_MAX_FIFOS = 512 };
@@ -82,12 +83,23 @@ struct ct_run {
 	const char *dump_path;
 	bool waits_again;    // engine wait, --after-fault=continue: a fault after the first
 	int waiting_socket;  // engine wait; -1: none
+	const char *report_id;    // of the report that was written; NULL: none
+	struct ct_marker marker;  // of this rank, when has_marker
+	bool has_marker;
 	bool same_end;  // nothing was trapped: we end as the command did, by its signal if it was one
 };
 
 // Environment of the target. value NULL removes.
 const char *ct_run_getenv(const struct ct_run *run, const char *name);
 void ct_run_setenv(struct ct_run *run, const char *name, const char *value);
+
+// A ct_rank_lookup over the target's environment; context is a const struct ct_run.
+const char *ct_run_lookup(const void *context, const char *name);
+const char *ct_run_boot_id(struct ct_arena *arena);  // NULL when the kernel does not tell
+const char *ct_run_host(struct ct_arena *arena);
+// The rank's markers in --job-dir, if it was given: before the command starts, after it has ended.
+void ct_run_rank_started(struct ct_run *run);
+void ct_run_rank_ended(struct ct_run *run, int exit_status);
 
 // Creates the incident of the first fault and fills in what the run knows.
 struct ct_incident *ct_run_new_incident(struct ct_run *run);

@@ -242,6 +242,25 @@ static bool may_finish(void *context)
 
 // ---- A fault ----------------------------------------------------------------------------------------------------------
 
+const char *ct_run_boot_id(struct ct_arena *arena)
+{
+	CT_AUTO(ct_auto_str) struct ct_str text = CT_STR_INIT;
+	if (!ct_read_file("/proc/sys/kernel/random/boot_id", 256, &text, NULL) || !text.length)
+		return NULL;
+	return ct_arena_clean(arena, text.data, strcspn(text.data, "\n"));
+}
+
+const char *ct_run_host(struct ct_arena *arena)
+{
+	char host[256] = "";
+	return gethostname(host, sizeof host - 1) == 0 && *host ? ct_arena_clean(arena, host, strlen(host)) : NULL;
+}
+
+const char *ct_run_lookup(const void *context, const char *name)
+{
+	return ct_run_getenv(context, name);
+}
+
 struct ct_incident *ct_run_new_incident(struct ct_run *run)
 {
 	struct ct_incident *incident = ct_incident_new();
@@ -253,6 +272,11 @@ struct ct_incident *ct_run_new_incident(struct ct_run *run)
 	incident->cwd = ct_arena_clean(&incident->arena, run->cwd, strlen(run->cwd));
 	incident->tool_version = "cudatrap " CT_VERSION;
 	incident->time_us = ct_wall_us();
+	incident->monotonic_us = ct_now_us();
+	incident->boot_id = ct_run_boot_id(&incident->arena);
+	// The supervisor's own: the collectors put those of the failing process in their place.
+	incident->host = ct_run_host(&incident->arena);
+	ct_collect_rank(&incident->arena, ct_run_lookup, run, &incident->rank);
 	incident->engine = run->engine->name;
 	incident->engine_why = ct_arena_strdup(&incident->arena, run->engine_why);
 	const char *blocking = ct_run_getenv(run, "CUDA_LAUNCH_BLOCKING");
@@ -405,7 +429,14 @@ int ct_engine_run(const struct ct_options *options)
 {
 	struct ct_error err = CT_ERROR_INIT;
 	struct ct_run run = {.options = options, .arena = CT_ARENA_INIT, .folder_watch = -1, .dump_fd = -1, .waiting_socket = -1};
-	int status = prepare(&run, &err) ? start_and_run(&run) : complain(&err, 125);
+	int status = 125;
+	if (prepare(&run, &err)) {
+		ct_run_rank_started(&run);
+		status = start_and_run(&run);
+		ct_run_rank_ended(&run, status);
+	} else {
+		complain(&err, status);
+	}
 	const struct ct_supervisor_result result = run.result;
 	bool die_as_it = run.same_end;
 	free((char *)run.cwd);

@@ -241,12 +241,26 @@ static const struct ct_field ending_fields[] = {
 TABLE(ending_table, ending_fields);
 #undef S
 
+#define S struct ct_rank
+static const struct ct_field rank_fields[] = {
+	{"rank", CT_FIELD_U32, AT(rank), HAS(has_rank)},
+	{"local_rank", CT_FIELD_U32, AT(local_rank), HAS(has_local_rank)},
+	{"world_size", CT_FIELD_U32, AT(world_size), HAS(has_world_size)},
+	{"job", CT_FIELD_TEXT, AT(job)},
+	{"launcher", CT_FIELD_TEXT, AT(launcher)},
+};
+TABLE(rank_table, rank_fields);
+#undef S
+
 #define S struct ct_incident
 static const struct ct_field incident_fields[] = {
 	{"tool", CT_FIELD_TEXT, AT(tool_version)},
 	{"id", CT_FIELD_TEXT, AT(id)},
 	{"time_us", CT_FIELD_TIME, AT(time_us), OMIT_ZERO},
+	{"monotonic_us", CT_FIELD_I64, AT(monotonic_us), OMIT_ZERO},
+	{"boot_id", CT_FIELD_TEXT, AT(boot_id)},
 	{"host", CT_FIELD_TEXT, AT(host)},
+	{"rank", OBJECT(rank_table), AT(rank), .flags = CT_FIELD_HOST_PART},
 	{"kind", WORD(ct_fault_kind_words), AT(kind), .flags = CT_FIELD_OMIT_ZERO | CT_FIELD_GPU_PART},
 	{"command", TEXTS(command), .flags = CT_FIELD_REPLACE},
 	{"cwd", CT_FIELD_TEXT, AT(cwd)},

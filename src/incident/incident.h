@@ -340,13 +340,26 @@ struct ct_consequence {
 	const char *text;
 };
 
+// Which process of which parallel job the failing one was, as its launcher told it in its environment.
+struct ct_rank {
+	bool has_rank, has_local_rank, has_world_size;
+	uint32_t rank;         // in the whole job
+	uint32_t local_rank;   // on its machine
+	uint32_t world_size;   // how many ranks there are
+	const char *job;       // the launcher's or scheduler's name of the job; NULL when it has none
+	const char *launcher;  // whose variables these are: "torchrun", "slurm", ...
+};
+
 struct ct_incident {
 	struct ct_arena arena;
 
 	const char *id;            // folder name, unique
 	const char *tool_version;  // "cudatrap 0.1.0"
 	int64_t time_us;           // wall clock of the trigger, since the epoch
+	int64_t monotonic_us;      // the same moment on the machine's monotonic clock: orders the faults of one machine; 0: not known
+	const char *boot_id;       // of the machine's run since it booted: monotonic clocks can be compared when this is equal
 	const char *host;
+	struct ct_rank rank;
 	enum ct_fault_kind kind;
 
 	const char *const *command;  // as given to cudatrap
@@ -409,7 +422,11 @@ bool ct_incident_read_gpu_json(struct ct_incident *incident, const char *text, s
 // The same for the host part ({"version":1,"process":{...},"threads":[...],"environment":[...],"collectors":[...],"notes":[...]}).
 bool ct_incident_read_host_json(struct ct_incident *incident, const char *text, size_t length, struct ct_error *err);
 
+// Raised when the same incident gets another signature: stored ones are then computed anew.
+#define CT_SIGNATURE_VERSION 1
+
 // Stable over runs, addresses, ranks: 16 hex digits of a hash over kind, kernel, assert and user frames. In the arena.
+// doc/signature.md says what goes in and what does not.
 const char *ct_incident_signature(struct ct_incident *incident);
 
 #endif

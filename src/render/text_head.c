@@ -206,6 +206,26 @@ static void add_api_error(struct ct_page *page, struct ct_rows *rows)
 	}
 }
 
+// Which rank of which job; a job of one process has none worth a line.
+static void add_rank(struct ct_page *page, struct ct_rows *rows)
+{
+	const struct ct_incident *in = page->incident;
+	const struct ct_rank *r = &in->rank;
+	if (!r->has_rank || (r->has_world_size && r->world_size == 1 && !r->job))
+		return;
+	CT_AUTO(ct_auto_str) struct ct_str s = CT_STR_INIT;
+	ct_str_addf(&s, "%" PRIu32, r->rank);
+	if (r->has_world_size)
+		ct_str_addf(&s, " of %" PRIu32, r->world_size);
+	if (r->has_local_rank)
+		ct_str_addf(&s, " (local %" PRIu32 ")", r->local_rank);
+	if (in->host)
+		ct_str_addf(&s, ", host %s", in->host);
+	if (r->job)
+		ct_str_addf(&s, ", job %s", r->job);
+	ct_rows_add(page, rows, "rank", CT_BOLD, ct_str_text(&s));
+}
+
 // A place that tells more than the headline does: a source line, a function that the kernel calls, or where an exception arose.
 static bool place_is_telling(const struct ct_page *page)
 {
@@ -219,6 +239,7 @@ static bool place_is_telling(const struct ct_page *page)
 void ct_text_facts(struct ct_page *page)
 {
 	struct ct_rows rows = {NULL, 0};
+	add_rank(page, &rows);
 	add_assert(page, &rows);
 	add_api_error(page, &rows);
 	ct_text_threads(page, &rows);

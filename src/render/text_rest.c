@@ -10,6 +10,13 @@
 
 enum { MAX_CONSEQUENCES = 10, MAX_LOG_ROWS = 12, LINES_OF_A_ROW = 4 };
 
+// Of several processes together there is no one pid.
+static const char *consequence_text(struct ct_page *page, const struct ct_consequence *c)
+{
+	const char *text = c->text ? c->text : "a fault";
+	return c->pid ? ct_arena_printf(&page->arena, "pid %" PRId64 "  %s", c->pid, text) : text;
+}
+
 static void print_consequences(struct ct_page *page)
 {
 	const struct ct_incident *in = page->incident;
@@ -22,7 +29,7 @@ static void print_consequences(struct ct_page *page)
 		// Times come from other processes' clocks: anything may be in them.
 		bool sane = c->seconds_after >= 0 && c->seconds_after < 1e7;
 		const char *label = sane ? ct_arena_printf(&page->arena, "+%.1f s", c->seconds_after) : "later";
-		ct_rows_add(page, &rows, label, CT_PLAIN, ct_arena_printf(&page->arena, "pid %" PRId64 "  %s", c->pid, c->text ? c->text : "a fault"));
+		ct_rows_add(page, &rows, label, CT_PLAIN, consequence_text(page, c));
 	}
 	if (in->n_consequences > MAX_CONSEQUENCES)
 		ct_rows_addf(page, &rows, "", "+ %zu more", in->n_consequences - MAX_CONSEQUENCES);
@@ -166,16 +173,19 @@ static const char *process_text(struct ct_page *page)
 }
 
 // The few names that tell what was run on what; the others are in incident.json.
-static bool tells_much(const char *name)
+static bool tells_much(const struct ct_incident *in, const char *name)
 {
 	static const char *const names[] = {
 		"driver", "cuda", "cuda-gdb", "torch", "pytorch", "CUDA_VISIBLE_DEVICES",
-		"RANK", "LOCAL_RANK", "WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID",
 	};
+	static const char *const rank_names[] = {"RANK", "LOCAL_RANK", "WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"};
+	bool much = false;
 	for (size_t i = 0; i < CT_COUNT(names); i++)
-		if (strcasecmp(name, names[i]) == 0)
-			return true;
-	return false;
+		much |= strcasecmp(name, names[i]) == 0;
+	// Of reports that have no rank of their own.
+	for (size_t i = 0; i < CT_COUNT(rank_names) && !in->rank.has_rank; i++)
+		much |= strcasecmp(name, rank_names[i]) == 0;
+	return much;
 }
 
 static void add_versions(struct ct_page *page, struct ct_rows *rows)
@@ -184,7 +194,7 @@ static void add_versions(struct ct_page *page, struct ct_rows *rows)
 	CT_AUTO(ct_auto_str) struct ct_str s = CT_STR_INIT;
 	for (size_t i = 0; i < in->n_environment; i++) {
 		const struct ct_pair *e = &in->environment[i];
-		if (!e->name || !e->value || !tells_much(e->name))
+		if (!e->name || !e->value || !tells_much(in, e->name))
 			continue;
 		// A variable is written as one, a version as one says it.
 		bool variable = isupper((unsigned char)e->name[0]);

@@ -8,3 +8,4 @@ EXTRA_DIST += tests/bench/bench_gpu.py tests/bench/train_mlp.py
 bench-gpu: all
 	$(AM_TESTS_ENVIRONMENT) $(PYTHON3) $(top_srcdir)/tests/bench/bench_gpu.py $(BENCH_GPU_FLAGS)
 .PHONY: bench-gpu
+include tests/bench/list.mk

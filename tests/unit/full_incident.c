@@ -92,7 +92,11 @@ struct ct_incident *ct_full_incident(enum ct_fault_kind kind, enum ct_ending_kin
 	in->id = "20261201-120000-assert";
 	in->tool_version = "cudatrap 0.1.0";
 	in->time_us = INT64_C(1796126400123456);
+	in->monotonic_us = 86400000001;
+	in->boot_id = "4d2f0c1e-0000-4000-8000-000000000001";
 	in->host = "node7";
+	in->rank = (struct ct_rank){.has_rank = true, .rank = 0, .has_local_rank = true, .local_rank = 0, .has_world_size = true, .world_size = 4294967295u,
+				    .job = "4711", .launcher = "slurm"};
 	in->kind = kind;
 	in->command = command;
 	in->n_command = CT_COUNT(command);
