@@ -26,6 +26,8 @@ struct ct_engine {
 	void (*started)(struct ct_run *run);
 	// A child was reaped that is not the collector. May be NULL.
 	void (*child_ended)(struct ct_run *run, pid_t pid, int wait_status);
+	// The command has ended: what was not noticed yet is noticed now or never. Called often; may start the collection. May be NULL.
+	void (*last_look)(struct ct_run *run);
 	// The collector has ended and its document was read.
 	void (*collected)(struct ct_run *run);
 };
@@ -59,7 +61,8 @@ struct ct_run {
 	pid_t collector;               // 0: none running
 	struct ct_collect_job job;
 	bool collected;
-	bool aborted;  // we sent SIGABRT
+	bool is_ending;  // the report is made, the command is being ended
+	bool aborted;    // by our SIGABRT
 	bool fault_pid_reaped;
 	int fault_pid_status;
 	pid_t waiting[CT_MAX_WAITING];  // processes that wait in the driver, the first one included
@@ -72,15 +75,24 @@ struct ct_run {
 const char *ct_run_getenv(const struct ct_run *run, const char *name);
 void ct_run_setenv(struct ct_run *run, const char *name, const char *value);
 
+// setup.c: the private folder, in TMPDIR or where there is room; the agent, left out with run->agent_missing when it cannot be preloaded.
+bool ct_run_make_scratch(struct ct_run *run, struct ct_error *err);
+void ct_run_remove_scratch(struct ct_run *run);
+void ct_run_find_agent(struct ct_run *run);
+
 // Creates the incident of the first fault and fills in what the run knows.
 struct ct_incident *ct_run_new_incident(struct ct_run *run);
 // Starts the collectors on pid in a helper process; their end comes back as engine->collected.
 void ct_run_collect(struct ct_run *run, pid_t pid);
 // Sends SIGABRT to everything that waits in the driver, without core files; after the grace time the whole tree is ended.
 void ct_run_abort_waiting(struct ct_run *run);
+// Somebody wants out while the collectors are at work: takes what they have so far.
+void ct_run_break_off_collection(struct ct_run *run);
 // Report, exit status.
 int ct_run_conclude(struct ct_run *run);
 
+// One line about a failure of ours; returns status.
+int ct_run_complain(const struct ct_error *err, int status);
 // Says something on stderr in --verbose runs.
 void ct_run_say(const struct ct_run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -6,6 +6,8 @@
 
 #include "engine/engine_priv.h"
 
+enum { MAX_CONSEQUENCES = 64 };
+
 static bool prepare(struct ct_run *run, struct ct_error *err)
 {
 	(void)err;
@@ -22,26 +24,15 @@ static bool prepare(struct ct_run *run, struct ct_error *err)
 	return true;
 }
 
-// The line is foreign text: only a live process of ours is believed.
-static bool is_ours(const struct ct_run *run, pid_t pid)
-{
-	pid_t tree[4096];
-	size_t n = ct_supervisor_tree(run->supervisor, tree, CT_COUNT(tree));
-	for (size_t i = 0; i < n && i < CT_COUNT(tree); i++)
-		if (tree[i] == pid)
-			return true;
-	return false;
-}
-
 // In a cudatrap under cudatrap both see the line; the one that set the process up takes it.
-static bool belongs_to_another(const struct ct_run *run, pid_t pid)
+static bool belongs_to_another(pid_t pid)
 {
 	char path[64], mine[64];
 	CT_AUTO(ct_auto_str) struct ct_str environment = CT_STR_INIT;
 	static const char name[] = "CUDATRAP_SUPERVISOR_PID=";
 	snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
 	snprintf(mine, sizeof mine, "%d", (int)getpid());
-	if (!run->agent_dir || !ct_read_file(path, 4 * 1024 * 1024, &environment, NULL))
+	if (!ct_read_file(path, 4 * 1024 * 1024, &environment, NULL))
 		return false;
 	for (size_t at = 0; at < environment.length; at += strlen(environment.data + at) + 1)
 		if (ct_starts_with(environment.data + at, name))
@@ -59,6 +50,9 @@ static bool known(const struct ct_run *run, pid_t pid)
 
 static void add_later_fault(struct ct_run *run, pid_t pid, bool same)
 {
+	// A program that prints such lines without end must not fill the report.
+	if (run->incident->n_consequences >= MAX_CONSEQUENCES)
+		return;
 	double seconds = (double)(ct_now_us() - run->fault_us) / 1e6;
 	ct_incident_add_consequence(run->incident, pid, seconds,
 				    same ? "the same process met another GPU fault after it was let go on" : "another process stopped on a GPU fault of its own");
@@ -66,13 +60,14 @@ static void add_later_fault(struct ct_run *run, pid_t pid, bool same)
 
 static void waiting(struct ct_run *run, pid_t pid)
 {
-	if (!is_ours(run, pid)) {
+	bool same = known(run, pid);
+	// The line is foreign text: only a live process of ours is believed.
+	if (!same && !ct_supervisor_has(run->supervisor, pid)) {
 		ct_run_say(run, "process %d is said to wait, but it is none of ours here", (int)pid);
 		return;
 	}
-	if (belongs_to_another(run, pid))
+	if (!same && belongs_to_another(pid))
 		return;
-	bool same = known(run, pid);
 	if (!same && run->n_waiting < CT_COUNT(run->waiting))
 		run->waiting[run->n_waiting++] = pid;
 	if (!run->incident) {
@@ -81,8 +76,9 @@ static void waiting(struct ct_run *run, pid_t pid)
 		return;
 	}
 	add_later_fault(run, pid, same);
-	if (run->aborted) {
-		ct_run_abort_waiting(run);
+	if (run->is_ending) {
+		if (!same)  // one that knows of its end already is ended with the tree
+			ct_run_abort_waiting(run);
 	} else if (run->collected && run->options->after_fault == CT_FAULT_CONTINUES) {
 		// Nobody is there to let it go on a second time: the first fault is the report, this is the end.
 		ct_incident_add_note(run->incident, "process %d met another GPU fault after it was let go on; it was ended there", (int)pid);
