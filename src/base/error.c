@@ -42,7 +42,7 @@ bool ct_fail_errno(struct ct_error *err, const char *format, ...)
 	va_end(ap);
 	add_text(err, n, ": ");
 	add_text(err, n < 0 ? n : n + 2, strerror(saved));
-	err->code = saved == ENOENT || saved == ENOTDIR ? CT_NOT_FOUND : saved == EPERM || saved == EACCES ? CT_DENIED : CT_SYSTEM;
+	err->code = saved == ENOENT ? CT_NOT_FOUND : saved == EPERM || saved == EACCES ? CT_DENIED : CT_SYSTEM;
 	err->hint[0] = '\0';
 	errno = saved;
 	return false;

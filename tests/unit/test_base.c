@@ -118,9 +118,6 @@ static void test_fail_in_fills_the_text(void)
 		ct_fail_in(&err, "%.*s", (int)n, word);
 		CU_ASSERT_EQUAL(strlen(err.text), sizeof err.text - 1);
 	}
-	errno = ENOTDIR;
-	ct_fail_errno(&err, "a/b");
-	CU_ASSERT_EQUAL(err.code, CT_NOT_FOUND);
 }
 
 // p<p<...>, p<...>>: each level doubles the text of the one before.
