@@ -59,6 +59,11 @@ static bool take_live_result(struct ct_run *run, struct ct_error *err)
 	return live.pid || !r->exited || r->timed_out || ct_cudagdb_live_explain(run->scratch, err);
 }
 
+static struct ct_loglines *lines_of_fault(const struct ct_run *run)
+{
+	return run->fault_lines ? run->fault_lines : run->lines;
+}
+
 static bool has_cuda_error(const struct ct_incident *incident)
 {
 	for (size_t i = 0; i < incident->n_log; i++)
@@ -123,7 +128,7 @@ static void deliver(struct ct_run *run)
 {
 	struct ct_error err = CT_ERROR_INIT;
 	size_t length = 0;
-	const char *log = ct_loglines_raw(run->lines, &length), *path = NULL;
+	const char *log = ct_loglines_raw(lines_of_fault(run), &length), *path = NULL;
 	bool written = ct_report_write(run->incident, run->options->report_dir, log, length, &path, &err);
 	if (!run->options->quiet || !written)
 		print_report(run, path);
@@ -141,10 +146,12 @@ int ct_run_conclude(struct ct_run *run)
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 	ct_run_break_off_collection(run);
+	if (trapped)
+		ct_run_read_redirected(run);
 	if (run->engine == &ct_engine_live && !take_live_result(run, &err))
 		return ct_run_complain(&err, 125);
 	if (trapped)
-		ct_loglines_finish(run->lines, run->incident);
+		ct_loglines_finish(lines_of_fault(run), run->incident);
 	else if (!make_from_log(run, &trapped)) {
 		run->same_end = true;
 		return run->result.exit_status;

@@ -12,9 +12,10 @@
 #include "incident/incident.h"
 #include "supervisor/supervisor.h"
 
-enum { CT_MAX_WAITING = 256 };
+enum { CT_MAX_WAITING = 256, CT_MAX_REDIRECTED = 64 };
 
 struct ct_run;
+struct ct_redirected;
 
 struct ct_engine {
 	const char *name, *summary;
@@ -53,7 +54,9 @@ struct ct_run {
 	char *agent_dir;    // in it; NULL when there is no agent
 	struct ct_error agent_missing;
 	struct ct_supervisor *supervisor;
-	struct ct_loglines *lines;
+	struct ct_loglines *lines, *fault_lines;  // of our stderr; of the stream that told of the fault, one of redirected[] or NULL
+	struct ct_redirected *redirected[CT_MAX_REDIRECTED];
+	size_t n_redirected;
 
 	struct ct_incident *incident;  // NULL until the first fault
 	int64_t fault_us;              // when it was noticed
@@ -79,6 +82,13 @@ void ct_run_setenv(struct ct_run *run, const char *name, const char *value);
 bool ct_run_make_scratch(struct ct_run *run, struct ct_error *err);
 void ct_run_remove_scratch(struct ct_run *run);
 void ct_run_find_agent(struct ct_run *run);
+
+// The driver says that pid waits.
+void ct_run_waiting(struct ct_run *run, int64_t pid);
+// redirected.c: stderr streams that go to files.
+void ct_run_watch_redirected(struct ct_run *run);
+void ct_run_read_redirected(struct ct_run *run);  // what came since the last look
+void ct_run_free_redirected(struct ct_run *run);
 
 // Creates the incident of the first fault and fills in what the run knows.
 struct ct_incident *ct_run_new_incident(struct ct_run *run);

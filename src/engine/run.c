@@ -105,11 +105,15 @@ static void choose_engine(struct ct_run *run)
 
 // ---- Hooks of the supervisor ---------------------------------------------------------------------------------------
 
-static void on_waiting(void *context, int64_t pid)
+void ct_run_waiting(struct ct_run *run, int64_t pid)
 {
-	struct ct_run *run = context;
 	if (run->engine->waiting)
 		run->engine->waiting(run, (pid_t)pid);
+}
+
+static void on_waiting(void *context, int64_t pid)
+{
+	ct_run_waiting(context, pid);
 }
 
 static void on_output(void *context, enum ct_stream stream, const char *bytes, size_t length)
@@ -284,6 +288,7 @@ static void run_done(struct ct_run *run)
 	ct_supervisor_free(run->supervisor);
 	if (run->scratch)
 		ct_cudagdb_clean_up(run->scratch, live, ct_run_getenv(run, "TMPDIR"));
+	ct_run_free_redirected(run);
 	ct_loglines_free(run->lines);
 	if (run->folder_watch >= 0)
 		close(run->folder_watch);

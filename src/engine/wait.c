@@ -109,6 +109,7 @@ const struct ct_engine ct_engine_wait = {
 	.name = "wait",
 	.summary = "native speed; at the fault the driver waits and cuda-gdb attaches",
 	.prepare = prepare,
+	.started = ct_run_watch_redirected,
 	.waiting = waiting,
 	.collected = collected,
 };

@@ -74,6 +74,35 @@ def a_closed_stdout_is_an_error_of_help_and_doctor(b: Bench) -> None:
         assert done.returncode == 125, (words, done)
 
 
+CUDA_SCRIPT = """import ctypes, sys
+fake = ctypes.CDLL(sys.argv[1])
+hasattr(ctypes.CDLL(None), 'cuInit')
+import time
+time.sleep(1)
+def step():
+    return fake.fake_launch(40)
+sys.exit(step() and 9)
+"""
+
+
+@test
+def stderr_sent_to_a_file_is_read_there(b: Bench) -> None:
+    script = b.dir / "train.py"
+    script.write_text(CUDA_SCRIPT)
+    r = b.run(["--after-fault", "continue"], ["sh", "-c", f'{sys.executable} {script} {FAKECUDA} >log 2>&1; exit $?'])
+    i = r.incident()
+    assert r.status == 99 and i["gpu"]["device"]["name"] == "NVIDIA H200" and i["assert"]["lines"] == 40, (r.status, i)
+    assert b"now attach" not in r.err and (b.dir / "log").read_bytes().count(b"Assertion `") == 40
+
+
+@test
+def stderr_that_nobody_sees_does_not_make_the_command_wait(b: Bench) -> None:
+    script = b.dir / "train.py"
+    script.write_text(CUDA_SCRIPT)
+    for where in ("2>/dev/null", "2>&-"):
+        assert b.run([], ["sh", "-c", f"exec {sys.executable} {script} {FAKECUDA} {where}"]).status == 9, where
+
+
 # ---- temporary files, report folder, environment -----------------------------------------------------------------------
 
 
