@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/cli.h"
 
@@ -308,6 +309,10 @@ static bool parse_config(struct ct_arena *arena, struct ct_options *o, struct ct
 	const char *path = xdg && *xdg ? ct_arena_printf(arena, "%s/cudatrap/config", xdg) : ct_arena_printf(arena, "%s/.config/cudatrap/config", home);
 	CT_AUTO(ct_auto_str) struct ct_str text = CT_STR_INIT;
 	struct ct_error reading = CT_ERROR_INIT;
+	struct stat st;
+	// Whatever keeps us from seeing a file there (HOME=/dev/null, a folder of another user): then there is none for us.
+	if (stat(path, &st) != 0)
+		return true;
 	if (!ct_read_file(path, 65536, &text, &reading)) {
 		if (reading.code == CT_NOT_FOUND || reading.code == CT_DENIED)
 			return true;

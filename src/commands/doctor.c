@@ -76,5 +76,9 @@ int ct_command_doctor(const struct ct_options *options)
 	bool gdb = check_gdb(&arena, options);
 	bool ptrace_ok = check_ptrace(&arena);
 	bool agent = check_agent();
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		fputs("cudatrap: doctor: standard output could not be written\n", stderr);
+		return 125;
+	}
 	return driver && gdb && ptrace_ok && agent ? 0 : 1;
 }

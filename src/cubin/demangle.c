@@ -4,22 +4,15 @@
 
 #include "cubin/cubin_priv.h"
 
-// libstdc++'s, declared here because <cxxabi.h> is C++ only (Itanium C++ ABI, 3.4).
-extern char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *status);
-
 const char *ct_cubin_demangle(struct ct_arena *arena, const char *symbol)
 {
 	// "$kernel$callee" and "$__internal_0_$callee": local functions that ptxas keeps inside a kernel's section.
 	const char *dollar = symbol[0] == '$' ? strrchr(symbol, '$') : NULL;
 	const char *name = dollar && dollar[1] ? dollar + 1 : symbol;
-	size_t length = strlen(name);
-	CT_AUTO(ct_auto_free) char *plain = NULL;
-	int status = 0;
-	if (length < CT_CUBIN_MAX_NAME && name[0] == '_' && name[1] == 'Z')
-		plain = __cxa_demangle(name, NULL, NULL, &status);
-	if (plain)
-		return ct_arena_clean(arena, plain, strlen(plain));
-	return ct_arena_clean(arena, name, length < CT_CUBIN_MAX_NAME ? length : CT_CUBIN_MAX_NAME);
+	CT_AUTO(ct_auto_str) struct ct_str plain = CT_STR_INIT;
+	if (ct_demangle_bounded(name, &plain))
+		return ct_arena_clean(arena, plain.data, plain.length);
+	return ct_arena_clean(arena, name, strnlen(name, CT_CUBIN_MAX_NAME));
 }
 
 // Start of the parameter list: the '(' that matches the last ')' of the text. NULL: none.

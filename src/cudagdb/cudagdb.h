@@ -90,4 +90,11 @@ struct ct_cudagdb_live_status {
 // Reads the status file; one that is not there yet is a status of zeros.
 bool ct_cudagdb_live_status(const char *scratch_dir, struct ct_cudagdb_live_status *ret_status, struct ct_error *err);
 
+// Why the program was not started, from what cuda-gdb said. Returns false.
+bool ct_cudagdb_live_explain(const char *scratch_dir, struct ct_error *err);
+
+// Removes what a cuda-gdb that was ended leaves in TMPDIR/cuda-dbg: of the last one that worked in scratch_dir, and of live_pid (0: none), which had tmpdir
+// (NULL: none set) in its environment.
+void ct_cudagdb_clean_up(const char *scratch_dir, pid_t live_pid, const char *tmpdir);
+
 #endif

@@ -23,12 +23,8 @@ static const char *describe_end(struct ct_run *run)
 {
 	struct ct_arena *arena = &run->incident->arena;
 	const struct ct_supervisor_result *r = &run->result;
-	int command = r->exited ? r->exit_code << 8 : r->signal;
-	struct ct_cudagdb_live_status live;
-	if (run->engine == &ct_engine_live && ct_cudagdb_live_status(run->scratch, &live, NULL) && (live.exited || live.signaled))
-		command = live.exited ? live.status << 8 : live.status;  // the debugger in between can only exit
 	bool same = run->fault_pid == ct_supervisor_target(run->supervisor) || run->engine == &ct_engine_live;
-	const char *text = ct_arena_printf(arena, "the command %s", describe_status(arena, command));
+	const char *text = ct_arena_printf(arena, "the command %s", describe_status(arena, r->exited ? r->exit_code << 8 : r->signal));
 	if (!same && run->fault_pid_reaped)
 		text = ct_arena_printf(arena, "process %d %s; %s", (int)run->fault_pid, describe_status(arena, run->fault_pid_status), text);
 	if (run->engine == &ct_engine_core && run->incident->gpu.present)
@@ -45,6 +41,29 @@ static void fill_ending(struct ct_run *run)
 	e->kind = run->aborted ? CT_ENDING_ENDED_BY_US : r->timed_out ? CT_ENDING_TIMED_OUT : r->exited ? CT_ENDING_EXITED : CT_ENDING_SIGNALED;
 	e->status = run->aborted ? SIGABRT : r->exited ? r->exit_code : r->signal;
 	e->detail = describe_end(run);
+}
+
+// In engine live the debugger in between can only exit: what became of the command is in its status file. False: it was never started.
+static bool take_live_result(struct ct_run *run, struct ct_error *err)
+{
+	struct ct_supervisor_result *r = &run->result;
+	struct ct_cudagdb_live_status live;
+	if (!ct_cudagdb_live_status(run->scratch, &live, err))
+		return r->timed_out;
+	run->aborted = run->aborted || live.aborted;
+	if (live.exited || live.signaled) {
+		r->exited = live.exited;
+		r->exit_code = live.exited ? live.status : 0;
+		r->signal = live.signaled ? live.status : 0;
+		return true;
+	}
+	// Ended by us, or by somebody who ended the debugger, too.
+	return live.pid || !r->exited || r->timed_out || ct_cudagdb_live_explain(run->scratch, err);
+}
+
+static struct ct_loglines *lines_of_fault(const struct ct_run *run)
+{
+	return run->fault_lines ? run->fault_lines : run->lines;
 }
 
 static bool has_cuda_error(const struct ct_incident *incident)
@@ -125,7 +144,7 @@ static void deliver(struct ct_run *run)
 {
 	struct ct_error err = CT_ERROR_INIT;
 	size_t length = 0;
-	const char *log = ct_loglines_raw(run->lines, &length), *path = NULL;
+	const char *log = ct_loglines_raw(lines_of_fault(run), &length), *path = NULL;
 	bool written = ct_report_write(run->incident, run->options->report_dir, log, length, &path, &err);
 	if (written && run->options->keep_dump)
 		keep_dump(run, path);
@@ -140,12 +159,18 @@ static void deliver(struct ct_run *run)
 
 int ct_run_conclude(struct ct_run *run)
 {
+	struct ct_error err = CT_ERROR_INIT;
 	bool trapped = run->incident != NULL;
 	// A full disk or a closed terminal must give an error here, not a signal. The target has had its own settings.
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
+	ct_run_break_off_collection(run);
 	if (trapped)
-		ct_loglines_finish(run->lines, run->incident);
+		ct_run_read_redirected(run);
+	if (run->engine == &ct_engine_live && !take_live_result(run, &err))
+		return ct_run_complain(&err, 125);
+	if (trapped)
+		ct_loglines_finish(lines_of_fault(run), run->incident);
 	else if (!make_from_log(run, &trapped)) {
 		run->same_end = true;
 		return run->result.exit_status;
@@ -153,5 +178,6 @@ int ct_run_conclude(struct ct_run *run)
 	fill_ending(run);
 	ct_diagnose(run->incident);
 	deliver(run);
+	run->same_end = !trapped;
 	return trapped ? run->options->error_exitcode : run->result.exit_status;
 }

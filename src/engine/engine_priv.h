@@ -13,7 +13,7 @@
 #include "report/report.h"
 #include "supervisor/supervisor.h"
 
-enum { CT_MAX_WAITING = 256, CT_MAX_FIFOS = 512 };
+enum { CT_MAX_WAITING = 256, CT_MAX_FIFOS = 512, CT_MAX_REDIRECTED = 64 };
 
 struct ct_waiting {
 	pid_t pid;
@@ -26,6 +26,7 @@ struct ct_fifo {
 };
 
 struct ct_run;
+struct ct_redirected;
 
 struct ct_engine {
 	const char *name, *summary;
@@ -37,6 +38,8 @@ struct ct_engine {
 	void (*started)(struct ct_run *run);
 	// A child was reaped that is not the collector. May be NULL.
 	void (*child_ended)(struct ct_run *run, pid_t pid, int wait_status);
+	// The command has ended: what was not noticed yet is noticed now or never. Called often; may start the collection. May be NULL.
+	void (*last_look)(struct ct_run *run);
 	// The collector has ended and its document was read.
 	void (*collected)(struct ct_run *run);
 };
@@ -62,7 +65,9 @@ struct ct_run {
 	char *agent_dir;    // in it; NULL when there is no agent
 	struct ct_error agent_missing;
 	struct ct_supervisor *supervisor;
-	struct ct_loglines *lines;
+	struct ct_loglines *lines, *fault_lines;  // of our stderr; of the stream that told of the fault, one of redirected[] or NULL
+	struct ct_redirected *redirected[CT_MAX_REDIRECTED];
+	size_t n_redirected;
 
 	struct ct_incident *incident;  // NULL until the first fault
 	int64_t fault_us;              // when it was noticed
@@ -70,7 +75,8 @@ struct ct_run {
 	pid_t collector;               // 0: none running
 	struct ct_collect_job job;
 	bool collected;
-	bool aborted;  // we sent SIGABRT
+	bool is_ending;  // the report is made, the command is being ended
+	bool aborted;    // by our SIGABRT
 	bool fault_pid_reaped;
 	int fault_pid_status;
 	struct ct_waiting waiting[CT_MAX_WAITING];  // processes that wait in the driver, the first one included
@@ -100,6 +106,17 @@ const char *ct_run_host(struct ct_arena *arena);
 // The rank's markers in --job-dir, if it was given: before the command starts, after it has ended.
 void ct_run_rank_started(struct ct_run *run);
 void ct_run_rank_ended(struct ct_run *run, int exit_status);
+// setup.c: the private folder, in TMPDIR or where there is room; the agent, left out with run->agent_missing when it cannot be preloaded.
+bool ct_run_make_scratch(struct ct_run *run, struct ct_error *err);
+void ct_run_remove_scratch(struct ct_run *run);
+void ct_run_find_agent(struct ct_run *run);
+
+// The driver says that pid waits.
+void ct_run_waiting(struct ct_run *run, int64_t pid);
+// redirected.c: stderr streams that go to files.
+void ct_run_watch_redirected(struct ct_run *run);
+void ct_run_read_redirected(struct ct_run *run);  // what came since the last look
+void ct_run_free_redirected(struct ct_run *run);
 
 // Creates the incident of the first fault and fills in what the run knows.
 struct ct_incident *ct_run_new_incident(struct ct_run *run);
@@ -107,9 +124,13 @@ struct ct_incident *ct_run_new_incident(struct ct_run *run);
 void ct_run_collect(struct ct_run *run, pid_t pid);
 // Sends SIGABRT to everything that waits in the driver, without core files; after the grace time the whole tree is ended.
 void ct_run_abort_waiting(struct ct_run *run);
+// Somebody wants out while the collectors are at work: takes what they have so far.
+void ct_run_break_off_collection(struct ct_run *run);
 // Report, exit status.
 int ct_run_conclude(struct ct_run *run);
 
+// One line about a failure of ours; returns status.
+int ct_run_complain(const struct ct_error *err, int status);
 // Says something on stderr in --verbose runs.
 void ct_run_say(const struct ct_run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -8,6 +8,8 @@
 
 #include "engine/engine_priv.h"
 
+enum { MAX_CONSEQUENCES = 64 };
+
 // Where agents report that their process waits: heard also when a program's stderr goes elsewhere.
 static bool open_waiting_socket(struct ct_run *run, struct ct_error *err)
 {
@@ -43,26 +45,15 @@ static bool prepare(struct ct_run *run, struct ct_error *err)
 	return true;
 }
 
-// The line is foreign text: only a live process of ours is believed.
-static bool is_ours(const struct ct_run *run, pid_t pid)
-{
-	pid_t tree[4096];
-	size_t n = ct_supervisor_tree(run->supervisor, tree, CT_COUNT(tree));
-	for (size_t i = 0; i < n && i < CT_COUNT(tree); i++)
-		if (tree[i] == pid)
-			return true;
-	return false;
-}
-
 // In a cudatrap under cudatrap both see the line; the one that set the process up takes it.
-static bool belongs_to_another(const struct ct_run *run, pid_t pid)
+static bool belongs_to_another(pid_t pid)
 {
 	char path[64], mine[64];
 	CT_AUTO(ct_auto_str) struct ct_str environment = CT_STR_INIT;
 	static const char name[] = "CUDATRAP_SUPERVISOR_PID=";
 	snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
 	snprintf(mine, sizeof mine, "%d", (int)getpid());
-	if (!run->agent_dir || !ct_read_file(path, 4 * 1024 * 1024, &environment, NULL))
+	if (!ct_read_file(path, 4 * 1024 * 1024, &environment, NULL))
 		return false;
 	for (size_t at = 0; at < environment.length; at += strlen(environment.data + at) + 1)
 		if (ct_starts_with(environment.data + at, name))
@@ -80,6 +71,9 @@ static struct ct_waiting *find(struct ct_run *run, pid_t pid)
 
 static void add_later_fault(struct ct_run *run, pid_t pid, bool same)
 {
+	// A program that prints such lines without end must not fill the report.
+	if (run->incident->n_consequences >= MAX_CONSEQUENCES)
+		return;
 	double seconds = (double)(ct_now_us() - run->fault_us) / 1e6;
 	ct_incident_add_consequence(run->incident, pid, seconds,
 				    same ? "the same process met another GPU fault after it was let go on" : "another process stopped on a GPU fault of its own");
@@ -113,11 +107,12 @@ static void end_second_wait(struct ct_run *run)
 static void take_waiting(struct ct_run *run, pid_t pid, bool by_agent)
 {
 	bool same = false;
-	if (!is_ours(run, pid)) {
+	// Line and socket are foreign: only a live process of ours is believed.
+	if (!find(run, pid) && !ct_supervisor_has(run->supervisor, pid)) {
 		ct_run_say(run, "process %d is said to wait, but it is none of ours here", (int)pid);
 		return;
 	}
-	if (belongs_to_another(run, pid))
+	if (!same && belongs_to_another(pid))
 		return;
 	if (!is_news(run, pid, by_agent, &same))
 		return;
@@ -128,10 +123,13 @@ static void take_waiting(struct ct_run *run, pid_t pid, bool by_agent)
 	}
 	add_later_fault(run, pid, same);
 	// It can wait again before the debugger that let it go on has ended.
-	run->waits_again = run->waits_again || run->options->after_fault == CT_FAULT_CONTINUES;
-	if (run->aborted)
-		ct_run_abort_waiting(run);
-	else if (run->collected)
+	run->waits_again = run->waits_again || (same && run->options->after_fault == CT_FAULT_CONTINUES);
+	if (run->is_ending) {
+		if (!same)  // one that knows of its end already is ended with the tree
+			ct_run_abort_waiting(run);
+		return;
+	}
+	if (run->collected)
 		end_second_wait(run);
 }
 
@@ -149,8 +147,10 @@ static void on_waiting_socket(void *context, int fd)
 		socklen_t size = sizeof peer;
 		if (connection < 0)
 			return;
-		if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid > 0)
-			take_waiting(run, peer.pid, true);
+		if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.pid <= 0)
+			continue;
+		ct_run_read_redirected(run);  // the log that belongs to the fault may be in a file
+		take_waiting(run, peer.pid, true);
 	}
 }
 
@@ -158,6 +158,7 @@ static void started(struct ct_run *run)
 {
 	if (run->waiting_socket >= 0)
 		ct_supervisor_watch(run->supervisor, run->waiting_socket, on_waiting_socket, run);
+	ct_run_watch_redirected(run);
 }
 
 // Only a debugger's detaching lets the driver go on; without one the process would wait for ever.
