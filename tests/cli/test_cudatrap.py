@@ -16,7 +16,7 @@ import stat
 import subprocess
 import sys
 
-from frontend import APP, CUDATRAP, FAKECUDA, PATIENCE, Bench, Tests, collector, wait_for
+from frontend import SRC, APP, CUDATRAP, FAKECUDA, PATIENCE, Bench, Tests, collector, wait_for
 
 tests = Tests()
 test = tests.add

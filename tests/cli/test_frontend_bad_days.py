@@ -155,7 +155,7 @@ def a_working_directory_that_is_gone(b: Bench) -> None:
 
 @test
 def an_empty_environment(b: Bench) -> None:
-    done = subprocess.run(b.command([], [APP, "assert"]), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={"FAKE_GDB_JSON": str(b.gpu_json)},
+    done = subprocess.run(b.command(["--engine", "wait"], [APP, "assert"]), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={"FAKE_GDB_JSON": str(b.gpu_json)},
                           timeout=PATIENCE, cwd=b.dir, check=False)
     assert done.returncode == 99 and KERNEL.encode() in done.stderr, done
 
@@ -200,7 +200,7 @@ def what_the_user_preloads_comes_first(b: Bench) -> None:
 def a_run_inside_a_run_reports_once_also_without_an_agent(b: Bench) -> None:
     for agent in (os.environ["CUDATRAP_AGENT"], "/no/such.so"):
         fresh = Bench()
-        inner = fresh.command(["--error-exitcode", "55"], [APP, "assert"])
+        inner = fresh.command(["--engine", "wait", "--error-exitcode", "55"], [APP, "assert"])
         r = fresh.run([], ["env", f"CUDATRAP_AGENT={agent}", *inner])
         assert r.status == 55 and len(r.reports) == 1, (agent, r.status, r.reports)
 
@@ -227,7 +227,7 @@ def without_the_right_to_trace_the_python_stack_is_there(b: Bench) -> None:
     script = b.dir / "train.py"
     script.write_text("import ctypes, sys\nfake = ctypes.CDLL(sys.argv[1])\nhasattr(ctypes.CDLL(None), 'cuInit')\ndef step():\n    fake.fake_launch(1)\nstep()\n")
     b.env["FAKE_GDB"] = "refused"
-    r = run_prepared(b, refuse_tracing, [sys.executable, str(script), FAKECUDA])
+    r = run_prepared(b, refuse_tracing, [sys.executable, str(script), FAKECUDA], ["--engine", "wait"])
     i = r.incident()
     assert r.status == 99 and collector(i, "native-stacks")["status"] == "failed" and "SYS_PTRACE" in collector(i, "native-stacks")["detail"], i["collectors"]
     frames = [f.get("function") for t in i["threads"] for f in t["frames"] if f["kind"] == "python"]
