@@ -76,3 +76,9 @@ bool ct_write_file_at(int dir_fd, const char *name, const void *bytes, size_t le
 		unlinkat(dir_fd, temporary, 0);
 	return ok;
 }
+
+const char *ct_data_dir(void)
+{
+	const char *dir = getenv("CUDATRAP_DATA");
+	return dir && *dir ? dir : CT_PKGDATADIR;
+}
