@@ -7,6 +7,7 @@
 #define HAS(member) .has = offsetof(S, member) + 1
 #define ROWS(member, rows) CT_FIELD_ROWS, .offset = offsetof(S, member), .count = offsetof(S, n_##member), .table = &(rows)
 #define TEXTS(member) CT_FIELD_TEXTS, .offset = offsetof(S, member), .count = offsetof(S, n_##member)
+#define NUMBERS(member) CT_FIELD_I64S, .offset = offsetof(S, member), .count = offsetof(S, n_##member), .limit = CT_MAX_RANK
 #define RUNS(member) ROWS(member, run_table), .flags = CT_FIELD_REPLACE, .has = offsetof(S, member##_cut) + 1, .limit = CT_MAX_RUNS
 #define OBJECT(rows) CT_FIELD_OBJECT, .table = &(rows)
 #define WORD(set) CT_FIELD_WORD, .words = &(set)
@@ -320,6 +321,41 @@ static const struct ct_field ending_fields[] = {
 TABLE(ending_table, ending_fields);
 #undef S
 
+#define S struct ct_tensor
+static const struct ct_field tensor_fields[] = {
+	{"name", CT_FIELD_TEXT, AT(name), REQUIRED},
+	{"library", CT_FIELD_TEXT, AT(library)},
+	{"kind", CT_FIELD_TEXT, AT(kind)},
+	{"role", WORD(ct_tensor_role_words), AT(role), REQUIRED},
+	{"tid", CT_FIELD_I64, AT(tid), OMIT_ZERO},
+	{"depth", CT_FIELD_U32, AT(depth), HAS(has_depth)},
+	{"function", CT_FIELD_TEXT, AT(function)},
+	{"file", CT_FIELD_TEXT, AT(file)},
+	{"line", CT_FIELD_U32, AT(line), OMIT_ZERO},
+	{"shape", NUMBERS(shape), HAS(has_shape)},
+	{"stride", NUMBERS(stride), HAS(has_stride)},
+	{"dtype", CT_FIELD_TEXT, AT(dtype)},
+	{"device", CT_FIELD_TEXT, AT(device)},
+	{"data_ptr", CT_FIELD_HEX, AT(data_ptr), HAS(has_data_ptr)},
+	{"storage_ptr", CT_FIELD_HEX, AT(storage_ptr), HAS(has_storage_ptr)},
+	{"storage_bytes", CT_FIELD_COUNT, AT(storage_bytes), HAS(has_storage_bytes)},
+	{"requires_grad", CT_FIELD_BOOL, AT(requires_grad)},
+};
+TABLE(tensor_table, tensor_fields);
+#undef S
+
+#define S struct ct_check
+static const struct ct_field check_fields[] = {
+	{"check", WORD(ct_check_kind_words), AT(kind), REQUIRED},
+	{"status", WORD(ct_check_status_words), AT(status), REQUIRED},
+	{"id", CT_FIELD_TEXT, AT(id)},
+	{"call", CT_FIELD_TEXT, AT(call)},
+	{"tensors", TEXTS(tensors), .flags = CT_FIELD_REPLACE},
+	{"seen", CT_FIELD_TEXT, AT(seen)},
+};
+TABLE(check_table, check_fields);
+#undef S
+
 #define S struct ct_incident
 static const struct ct_field incident_fields[] = {
 	{"tool", CT_FIELD_TEXT, AT(tool_version)},
@@ -345,6 +381,8 @@ static const struct ct_field incident_fields[] = {
 	{"consequences", ROWS(consequences, consequence_table)},
 	{"ending", OBJECT(ending_table), AT(ending)},
 	{"notes", TEXTS(notes), .flags = CT_FIELD_ALL_PARTS},
+	{"tensors", ROWS(tensors, tensor_table), .flags = CT_FIELD_HOST_PART | CT_FIELD_TENSOR_PART, .limit = CT_MAX_TENSORS},
+	{"checks", ROWS(checks, check_table)},
 };
 const struct ct_table ct_incident_table = {.fields = incident_fields, .n_fields = CT_COUNT(incident_fields), .row_bytes = sizeof(S)};
 #undef S

@@ -376,7 +376,7 @@ const char *ct_collector_status_word(enum ct_collector_status status);
 bool ct_collector_status_parse(const char *word, enum ct_collector_status *ret_status);
 
 struct ct_collector {
-	const char *name;  // "gpu", "native-stacks", "python-agent", "python-walk", "log", "environment"
+	const char *name;  // "gpu", "native-stacks", "python-agent", "python-walk", "tensors", "log", "environment"
 	enum ct_collector_status status;
 	double milliseconds;
 	const char *detail;  // one line; why it failed, what to do. NULL when all is said by "ok"
@@ -426,6 +426,91 @@ struct ct_consequence {
 	const char *text;
 };
 
+// ---- Tensors and what they say about each other ----------------------------------------------------------------
+
+// What an array is to the frame that holds it.
+#define CT_TENSOR_ROLES(X)             \
+	X(LOCAL, "local")              \
+	X(ARGUMENT, "argument")        \
+	X(ATTRIBUTE, "attribute")      \
+	X(ITEM, "item")                \
+	X(PARAMETER, "parameter") /* of a torch.nn.Module */ \
+	X(BUFFER, "buffer")       /* of a torch.nn.Module */
+
+enum ct_tensor_role {
+#define X(name, word) CT_TENSOR_##name,
+	CT_TENSOR_ROLES(X)
+#undef X
+};
+const char *ct_tensor_role_word(enum ct_tensor_role role);
+bool ct_tensor_role_parse(const char *word, enum ct_tensor_role *ret_role);
+
+// NumPy and PyTorch have at most 64 dimensions (NPY_MAXDIMS of NumPy 2, kMaxDims).
+enum { CT_MAX_RANK = 64, CT_MAX_TENSORS = 4096 };
+
+// An array that a Python frame knows by name: metadata alone, read without touching its memory. One array has as many rows as names.
+struct ct_tensor {
+	const char *name;     // as the frame would write it: "y", "self.fc.weight", "batch['ids']"
+	const char *library;  // "torch", "numpy", "cupy", "jax", "numba"
+	const char *kind;     // what is special about it: "FakeTensor", "meta", "sparse_coo", "local shard of a DTensor"; NULL: nothing
+	enum ct_tensor_role role;
+	int64_t tid;  // Linux thread id; 0 unknown
+	bool has_depth;
+	uint32_t depth;  // of the frame: 0 is the thread's innermost Python frame
+	const char *function, *file;  // of the frame
+	uint32_t line;                // 0 unknown
+	bool has_shape;  // no rows and has_shape: a scalar
+	int64_t *shape;
+	size_t n_shape;
+	bool has_stride;
+	int64_t *stride;  // in elements
+	size_t n_stride;
+	const char *dtype;   // "float32"
+	const char *device;  // "cuda:0"
+	bool has_data_ptr;
+	uint64_t data_ptr;  // of the first element
+	bool has_storage_ptr;
+	uint64_t storage_ptr;  // of the memory that it is a view of
+	bool has_storage_bytes;
+	uint64_t storage_bytes;
+	bool requires_grad;
+};
+
+#define CT_CHECK_KINDS(X) \
+	X(SHAPE, "shape") X(DTYPE, "dtype") X(RANGE, "value range") X(DEVICE, "device")
+
+enum ct_check_kind {
+#define X(name, word) CT_CHECK_##name,
+	CT_CHECK_KINDS(X)
+#undef X
+};
+const char *ct_check_kind_word(enum ct_check_kind kind);
+bool ct_check_kind_parse(const char *word, enum ct_check_kind *ret_kind);
+
+#define CT_CHECK_STATUSES(X)                                                  \
+	X(UNKNOWN, "unknown") /* could not be told */                         \
+	X(OK, "ok")                                                           \
+	X(SUSPECT, "suspect") /* the call's arguments disagree */
+
+enum ct_check_status {
+#define X(name, word) CT_CHECK_IS_##name,
+	CT_CHECK_STATUSES(X)
+#undef X
+};
+const char *ct_check_status_word(enum ct_check_status status);
+bool ct_check_status_parse(const char *word, enum ct_check_status *ret_status);
+
+// One of the four questions to the tensors of the launching call, and its answer.
+struct ct_check {
+	enum ct_check_kind kind;
+	enum ct_check_status status;
+	const char *id;           // which rule answered: "labels-are-integers"
+	const char *call;         // the call whose arguments they are: "cross_entropy"; NULL not recognised
+	const char **tensors;     // their names
+	size_t n_tensors;
+	const char *seen;         // in words
+};
+
 struct ct_incident {
 	struct ct_arena arena;
 
@@ -463,6 +548,10 @@ struct ct_incident {
 	struct ct_ending ending;
 	const char **notes;  // what the reader must know: what was not established, and why
 	size_t n_notes;
+	struct ct_tensor *tensors;  // of the Python frames, innermost frame first within a thread
+	size_t n_tensors;
+	struct ct_check *checks;
+	size_t n_checks;
 };
 
 struct ct_incident *ct_incident_new(void);
@@ -496,8 +585,11 @@ bool ct_incident_read_json(const char *text, size_t length, struct ct_incident *
 // "notes":[...]}), into an existing incident: rows are added to its lists, other values replace the ones that are there (runs and argv
 // count as one value). On failure the incident is as it was. Other keys of the document are ignored.
 bool ct_incident_read_gpu_json(struct ct_incident *incident, const char *text, size_t length, struct ct_error *err);
-// The same for the host part ({"version":1,"process":{...},"threads":[...],"environment":[...],"collectors":[...],"notes":[...]}).
+// The same for the host part ({"version":1,"process":{...},"threads":[...],"environment":[...],"tensors":[...],"collectors":[...],"notes":[...]}).
 bool ct_incident_read_host_json(struct ct_incident *incident, const char *text, size_t length, struct ct_error *err);
+
+// "tensors" alone, as the agent's answer has them. What a whole incident may not hold (kinds and roles not in the tables) is refused as there.
+bool ct_incident_read_tensors_json(struct ct_incident *incident, const char *text, size_t length, struct ct_error *err);
 
 // Stable over runs, addresses, ranks: 16 hex digits of a hash over kind, kernel, assert and user frames. In the arena.
 const char *ct_incident_signature(struct ct_incident *incident);

@@ -124,6 +124,9 @@ static const char *const frame_kinds[] = {CT_FRAME_KINDS(X)};
 static const char *const collector_statuses[] = {CT_COLLECTOR_STATUSES(X)};
 static const char *const endings[] = {CT_ENDINGS(X)};
 static const char *const argument_kinds[] = {CT_ARGUMENT_KINDS(X)};
+static const char *const tensor_roles[] = {CT_TENSOR_ROLES(X)};
+static const char *const check_kinds[] = {CT_CHECK_KINDS(X)};
+static const char *const check_statuses[] = {CT_CHECK_STATUSES(X)};
 #undef X
 SET(ct_fault_kind_words, fault_kinds);
 SET(ct_group_reason_words, group_reasons);
@@ -132,6 +135,9 @@ SET(ct_frame_kind_words, frame_kinds);
 SET(ct_collector_status_words, collector_statuses);
 SET(ct_ending_words, endings);
 SET(ct_argument_kind_words, argument_kinds);
+SET(ct_tensor_role_words, tensor_roles);
+SET(ct_check_kind_words, check_kinds);
+SET(ct_check_status_words, check_statuses);
 
 WORD_FUNCTIONS(ct_fault_kind, ct_fault_kind, ct_fault_kind_words);
 WORD_FUNCTIONS(ct_group_reason, ct_group_reason, ct_group_reason_words);
@@ -140,6 +146,9 @@ WORD_FUNCTIONS(ct_frame_kind, ct_frame_kind, ct_frame_kind_words);
 WORD_FUNCTIONS(ct_collector_status, ct_collector_status, ct_collector_status_words);
 WORD_FUNCTIONS(ct_ending, ct_ending_kind, ct_ending_words);
 WORD_FUNCTIONS(ct_argument_kind, ct_argument_kind, ct_argument_kind_words);
+WORD_FUNCTIONS(ct_tensor_role, ct_tensor_role, ct_tensor_role_words);
+WORD_FUNCTIONS(ct_check_kind, ct_check_kind, ct_check_kind_words);
+WORD_FUNCTIONS(ct_check_status, ct_check_status, ct_check_status_words);
 
 const char *ct_fault_kind_headline(enum ct_fault_kind kind)
 {

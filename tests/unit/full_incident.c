@@ -113,6 +113,25 @@ static void fill_host(struct ct_incident *in)
 	}
 }
 
+static void fill_tensors(struct ct_incident *in)
+{
+	static int64_t shape[CT_MAX_RANK] = {INT64_MAX, 4, 1}, stride[] = {-1, 0};
+	static const char *names[] = {"logits", "batch['\\'y']"};
+	for (int role = CT_TENSOR_LOCAL; role <= CT_TENSOR_BUFFER; role++) {
+		in->tensors = ct_arena_grow(&in->arena, in->tensors, &in->n_tensors, sizeof *in->tensors);
+		in->tensors[in->n_tensors - 1] = (struct ct_tensor){
+			.name = "y", .library = "torch", .kind = "meta", .role = (enum ct_tensor_role)role, .tid = 8, .has_depth = true, .function = "f",
+			.file = "a.py", .line = 3, .has_shape = true, .shape = shape, .n_shape = role == CT_TENSOR_ITEM ? 0 : CT_MAX_RANK, .has_stride = true,
+			.stride = stride, .n_stride = 2, .dtype = "int64", .device = "cuda:0", .has_data_ptr = true, .data_ptr = UINT64_MAX,
+			.has_storage_ptr = true, .has_storage_bytes = true, .storage_bytes = 512, .requires_grad = true};
+	}
+	for (int i = 0; i <= CT_CHECK_DEVICE; i++) {
+		in->checks = ct_arena_grow(&in->arena, in->checks, &in->n_checks, sizeof *in->checks);
+		in->checks[in->n_checks - 1] = (struct ct_check){.kind = (enum ct_check_kind)i, .status = (enum ct_check_status)(i % 3), .id = "labels-are-integers",
+								 .call = "cross_entropy", .tensors = names, .n_tensors = 2, .seen = "[4, 3] and [5]"};
+	}
+}
+
 struct ct_incident *ct_full_incident(enum ct_fault_kind kind, enum ct_ending_kind ending)
 {
 	static const char *const command[] = {"python", "train.py"};
@@ -134,6 +153,7 @@ struct ct_incident *ct_full_incident(enum ct_fault_kind kind, enum ct_ending_kin
 	fill_assert(in);
 	add_values(in);
 	fill_host(in);
+	fill_tensors(in);
 	ct_incident_add_environment(in, "RANK", "0");
 	for (int status = CT_COLLECTOR_OK; status <= CT_COLLECTOR_SKIPPED; status++)
 		ct_incident_add_collector(in, "gpu", (enum ct_collector_status)status, 0.1, "d");
