@@ -53,10 +53,18 @@ static const char *cause_text(struct ct_arena *arena, const struct ct_failed_val
 	return ct_arena_printf(arena, "the value %" PRId64 " in %s", value, f->array);
 }
 
+static void add_check(struct ct_incident *incident, const char *text, size_t length)
+{
+	struct ct_cause *c = &incident->cause;
+	if (length == 0 || c->n_checks == MAX_CHECKS)
+		return;
+	c->checks = ct_arena_grow(&incident->arena, c->checks, &c->n_checks, sizeof *c->checks);
+	c->checks[c->n_checks - 1] = ct_arena_clean(&incident->arena, text, length);
+}
+
 // "a; b; c" as rows; a semicolon inside parentheses is part of its row.
 static void add_checks(struct ct_incident *incident, const char *list)
 {
-	struct ct_cause *c = &incident->cause;
 	int depth = 0;
 	const char *from = list;
 	for (const char *p = list;; p++) {
@@ -65,10 +73,7 @@ static void add_checks(struct ct_incident *incident, const char *list)
 			continue;
 		while (*from == ' ')
 			from++;
-		if (p > from && c->n_checks < MAX_CHECKS) {
-			c->checks = ct_arena_grow(&incident->arena, c->checks, &c->n_checks, sizeof *c->checks);
-			c->checks[c->n_checks - 1] = ct_arena_clean(&incident->arena, from, (size_t)(p - from));
-		}
+		add_check(incident, from, p > from ? (size_t)(p - from) : 0);
 		from = p + 1;
 		if (!*p)
 			return;
@@ -81,6 +86,8 @@ void ct_explain_cause(struct ct_incident *incident, const struct ct_catalog_row 
 	incident->cause = (struct ct_cause){.present = true, .row = ct_arena_strdup(arena, row->id), .meaning = ct_arena_strdup(arena, row->meaning)};
 	incident->cause.text = cause_text(arena, failed);
 	add_checks(incident, row->check);
-	if (*row->causes && strcmp(row->causes, "-") != 0)
-		add_checks(incident, ct_arena_printf(arena, "(often: %s)", row->causes));
+	if (!*row->causes || strcmp(row->causes, "-") == 0)
+		return;
+	const char *often = ct_arena_printf(arena, "often: %s", row->causes);
+	add_check(incident, often, strlen(often));
 }
