@@ -44,7 +44,7 @@ def read_arguments(image: Image, symbol: str, signature: str) -> List[Argument]:
             data[parameter.ordinal] = parameter_bytes((base or 0) + parameter.offset, min(parameter.size, arguments.MAX_READ_BYTES))
         except GDB_ERRORS:
             continue  # the row has no value then
-    return arguments.decode(layout, signature, data, argument_names())
+    return arguments.decode(layout, signature, data, argument_names(signature))
 
 
 def parameter_bytes(address: int, size: int) -> bytes:
@@ -54,21 +54,24 @@ def parameter_bytes(address: int, size: int) -> bytes:
     return bytes(int(value[i]) & 0xFF for i in range(size))
 
 
-def argument_names() -> Optional[List[str]]:
-    """Of the kernel in focus, where it has debug information: the outermost frame is the kernel's."""
+def argument_names(signature: str) -> Optional[List[str]]:
+    """Of the kernel in focus, where it has debug information and its frame could be reached: it is the outermost one."""
     frame = gdb.newest_frame()
-    for _ in range(64):
-        older = frame.older()
-        if older is None:
-            break
-        frame = older
     try:
+        for _ in range(64):
+            older = frame.older()
+            if older is None:
+                break
+            frame = older
         block = frame.block()
         while block is not None and block.function is None:
             block = block.superblock
+        # A walk that was cut short ends in a device function, whose arguments are others.
+        if block is None or arguments.base_name(block.function.name) != arguments.base_name(signature):
+            return None
+        return [symbol.name for symbol in block if symbol.is_argument]
     except GDB_ERRORS:
         return None
-    return [symbol.name for symbol in block if symbol.is_argument] if block is not None else None
 
 
 # ---- locals ---------------------------------------------------------------------------------------------------------
@@ -94,16 +97,16 @@ def frame_locals(frame: gdb.Frame) -> List[Json]:
     seen = set()
     try:
         block = frame.block()
+        while block is not None and not block.is_global and not block.is_static:
+            for symbol in block:
+                if (symbol.is_variable or symbol.is_argument) and symbol.name not in seen:
+                    seen.add(symbol.name)
+                    rows.append(local_row(frame, symbol))
+            if block.function is not None:
+                break
+            block = block.superblock
     except GDB_ERRORS:
-        return rows  # no debug information
-    while block is not None and not block.is_global and not block.is_static:
-        for symbol in block:
-            if (symbol.is_variable or symbol.is_argument) and symbol.name not in seen:
-                seen.add(symbol.name)
-                rows.append(local_row(frame, symbol))
-        if block.function is not None:
-            break
-        block = block.superblock
+        pass  # no debug information, or no more of it
     return rows
 
 

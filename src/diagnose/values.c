@@ -232,6 +232,14 @@ static bool local_tells(const struct ct_incident *incident, const char *expressi
 	return false;
 }
 
+// The reader looks for the values: when there are none, that is said.
+static void note_no_value(struct ct_incident *incident, bool candidates)
+{
+	if (incident->gpu.present && incident->gpu.has_kernel)
+		ct_incident_add_note(incident, "Which value made the assert fail was not established: registers are gone at an assert, the kernel has no locals that could be "
+					       "read, and which element its threads read is not known%s.", candidates ? "; the candidates above fit" : "");
+}
+
 void ct_explain_values(struct ct_incident *incident, const struct ct_catalog *catalog, const struct ct_catalog_row *row, struct ct_failed_value *ret_failed)
 {
 	const struct ct_gpu *gpu = &incident->gpu;
@@ -249,6 +257,9 @@ void ct_explain_values(struct ct_incident *incident, const struct ct_catalog *ca
 	}
 	bool told = local_tells(incident, expression);
 	bool named = add_named_arguments(incident, expression) > 0;
-	if (!told)
-		add_candidates(&x, expression, named);
+	size_t n = incident->n_values;
+	if (told)
+		return;
+	add_candidates(&x, expression, named);
+	note_no_value(incident, incident->n_values > n);
 }

@@ -120,6 +120,37 @@ def test_types_are_used_for_all_parameters_or_none() -> None:
     tap.equal(arguments.kinds(nll(32, 3)), "pppppbiiii")
 
 
+class Block:
+    def __init__(self, function: Optional[str], names: List[str], superblock: Optional["Block"] = None) -> None:
+        self.function = types.SimpleNamespace(name=function) if function else None
+        self.symbols = [types.SimpleNamespace(name=name, is_argument=True) for name in names]
+        self.superblock = superblock
+
+    def __iter__(self) -> Any:
+        return iter(self.symbols)
+
+
+def frame_of(block: Optional[Block], older: Any = None) -> Any:
+    def get_block() -> Block:
+        if block is None:
+            raise GdbError("Cannot locate block for frame.")
+        return block
+
+    return types.SimpleNamespace(block=get_block, older=lambda: older)
+
+
+def test_names_are_those_of_the_kernels_own_frame() -> None:
+    kernel = frame_of(Block(None, ["inner"], Block("k", ["a", "b"])))
+    for newest, wanted in (
+        (kernel, ["a", "b"]),
+        (frame_of(Block("device_function", ["x", "y"]), kernel), ["a", "b"]),
+        (frame_of(Block("device_function", ["x", "y"])), None),
+        (frame_of(None), None),
+    ):
+        gdb.newest_frame = lambda frame=newest: frame
+        tap.equal(values.argument_names("k(int, int)"), wanted)
+
+
 # ---- the table ------------------------------------------------------------------------------------------------------
 
 

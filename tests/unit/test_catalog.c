@@ -347,11 +347,14 @@ static void test_candidates_of_an_unknown_kernel(void)
 	ct_explain(named, catalog);
 	CU_ASSERT_STRING_EQUAL(values(named), "rows=8 (argument 2); ?argument 0[6]=12 (read from device memory; the first of 1 of 32 that are not in 0 .. rows - 1 (= 8))");
 	CU_ASSERT_FALSE(named->cause.present);
+	CU_ASSERT_EQUAL_FATAL(named->n_notes, 1);
+	CU_ASSERT_TRUE(ct_ends_with(named->notes[0], "is not known; the candidates above fit."));
 	ct_explain(bare, NULL);
 	CU_ASSERT_EQUAL(bare->n_values, 2);
 	CU_ASSERT_TRUE(bare->values[0].candidate && bare->values[1].candidate);
 	ct_incident_add_value(told, "i", "12", "local of gather");
 	ct_explain(told, catalog);
+	CU_ASSERT_EQUAL(told->n_notes, 0);
 	CU_ASSERT_STRING_EQUAL(values(told), "i=12 (local of gather); rows=8 (argument 2)");
 }
 
