@@ -4,6 +4,9 @@
 Importing registers nothing and reads nothing:
 
 model.py     plain records in, plain dicts out; knows no gdb, runs in any Python 3.8
+arguments.py kernel arguments: types from a signature, values from bytes; no gdb
+rules.py     which elements the failing threads read, by data/assert-values.tsv; no gdb
+values.py    arguments, elements of arrays in device memory and locals, read at the stop
 image.py     the few facts that cuda-gdb does not tell, from the ELF images of the GPU code; no gdb either
 focus.py     moves the focus and puts it back
 collect.py   the GPU's state, through gdb.cuda and expressions, as the dict that emit.py writes

@@ -106,3 +106,9 @@ bool ct_copy_file(const char *from, const char *to, struct ct_error *err)
 	unlink(to);
 	return ct_fail_in(err, "%s", to);
 }
+
+const char *ct_data_dir(void)
+{
+	const char *dir = getenv("CUDATRAP_DATA");
+	return dir && *dir ? dir : CT_PKGDATADIR;
+}

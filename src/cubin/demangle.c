@@ -42,29 +42,40 @@ static const char **add_type(struct ct_arena *arena, const char **types, size_t 
 	return types;
 }
 
-bool ct_cubin_param_types(struct ct_arena *arena, const char *signature, const char ***ret_types, size_t *ret_count)
+// Splits [start, end) at the commas that are in no bracket.
+static const char **split(struct ct_arena *arena, const char *start, const char *end, size_t *ret_count)
 {
-	const char *end = NULL, *start = parameter_list(signature, &end);
-	if (!start)
-		return false;
-	const char **types = NULL;
-	size_t count = 0;
+	const char **types = NULL, *from = start;
 	int depth = 0;
-	const char *from = start;
+	*ret_count = 0;
 	for (const char *p = start; p < end; p++) {
 		if (strchr("(<[{", *p))
 			depth++;
 		else if (strchr(")>]}", *p) && !(*p == '>' && p > start && p[-1] == '-'))
 			depth--;
 		else if (*p == ',' && depth == 0) {
-			types = add_type(arena, types, &count, from, p);
+			types = add_type(arena, types, ret_count, from, p);
 			from = p + 1;
 		}
 	}
-	if (from < end)
-		types = add_type(arena, types, &count, from, end);
-	*ret_types = types;
-	*ret_count = count;
+	return from < end ? add_type(arena, types, ret_count, from, end) : types;
+}
+
+bool ct_cubin_param_types(struct ct_arena *arena, const char *signature, const char ***ret_types, size_t *ret_count)
+{
+	const char *end = NULL, *start = parameter_list(signature, &end);
+	if (!start)
+		return false;
+	*ret_types = split(arena, start, end, ret_count);
+	return true;
+}
+
+bool ct_cubin_template_types(struct ct_arena *arena, const char *type, const char ***ret_types, size_t *ret_count)
+{
+	const char *start = strchr(type, '<'), *end = strrchr(type, '>');
+	if (!start || !end || end < start)
+		return false;
+	*ret_types = split(arena, start + 1, end, ret_count);
 	return true;
 }
 

@@ -97,6 +97,7 @@ static char **live_environment(struct ct_arena *arena, const struct ct_cudagdb_l
 	add(&words, "LC_ALL=C.UTF-8");
 	add(&words, "PYTHONDONTWRITEBYTECODE=1");
 	add(&words, ct_arena_printf(arena, "CUDATRAP_GDBSCRIPTS=%s", ct_cudagdb_scripts_dir()));
+	add(&words, ct_arena_printf(arena, "CUDATRAP_GDB_DATA=%s", ct_data_dir()));
 	add(&words, ct_arena_printf(arena, "CUDATRAP_GDB_OUT=%s/" CT_CUDAGDB_LIVE_JSON, live->scratch_dir));
 	add(&words, ct_arena_printf(arena, "CUDATRAP_GDB_HOST=%s/" CT_CUDAGDB_LIVE_HOST, live->scratch_dir));
 	add(&words, ct_arena_printf(arena, "CUDATRAP_GDB_READ=%s/" CT_CUDAGDB_LIVE_READ, live->scratch_dir));

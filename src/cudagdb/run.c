@@ -32,6 +32,7 @@ static char **environment_for(struct ct_arena *arena, const struct ct_cudagdb_jo
 		"PYTHONDONTWRITEBYTECODE=1",
 		ct_arena_printf(arena, "CUDATRAP_GDBSCRIPTS=%s", ct_cudagdb_scripts_dir()),
 		ct_arena_printf(arena, "CUDATRAP_GDB_OUT=%s/" JSON_NAME, job->scratch_dir),
+		ct_arena_printf(arena, "CUDATRAP_GDB_DATA=%s", ct_data_dir()),
 		ct_arena_printf(arena, "CUDATRAP_GDB_AFTER=%s", job->pid ? after[job->after] : ""),
 		ct_arena_printf(arena, "TMPDIR=%s", tmpdir ? tmpdir : "/tmp"),
 		NULL,

@@ -157,6 +157,16 @@ static void deliver(struct ct_run *run)
 		dprintf(STDERR_FILENO, "cudatrap: the report folder was not written: %s%s%s\n", err.text, err.hint[0] ? "; " : "", err.hint);
 }
 
+// Tables that cannot be read cost the explanation, not the report.
+static void explain(struct ct_incident *incident)
+{
+	struct ct_error err = CT_ERROR_INIT;
+	CT_AUTO(ct_catalog_auto) struct ct_catalog *catalog = NULL;
+	if (!ct_catalog_open(ct_data_dir(), &catalog, &err))
+		ct_incident_add_note(incident, "What the assert means was not looked up: %s%s%s.", err.text, err.hint[0] ? "; " : "", err.hint);
+	ct_explain(incident, catalog);
+}
+
 int ct_run_conclude(struct ct_run *run)
 {
 	struct ct_error err = CT_ERROR_INIT;
@@ -177,6 +187,7 @@ int ct_run_conclude(struct ct_run *run)
 	}
 	fill_ending(run);
 	ct_diagnose(run->incident);
+	explain(run->incident);
 	deliver(run);
 	run->same_end = !trapped;
 	return trapped ? run->options->error_exitcode : run->result.exit_status;

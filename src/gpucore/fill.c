@@ -85,6 +85,7 @@ static void fill_kernels(struct filling *f)
 		return;
 	gpu->has_kernel = true;
 	fill_kernel(f, &grid, &gpu->kernel);
+	ct_core_arguments(f->core, failing, gpu->kernel.name, f->incident);
 }
 
 static void fill_groups(struct filling *f)

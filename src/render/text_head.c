@@ -243,6 +243,7 @@ void ct_text_facts(struct ct_page *page)
 	add_assert(page, &rows);
 	add_api_error(page, &rows);
 	ct_text_threads(page, &rows);
+	ct_text_values(page, &rows);
 	const char *device = device_text(page);
 	if (device && !make_headline(page).device)
 		ct_rows_add(page, &rows, "GPU", CT_PLAIN, ct_starts_with(device, "GPU ") ? device + 4 : device);
@@ -272,6 +273,7 @@ void ct_text_details(struct ct_page *page)
 	if (page->incident->kind != CT_FAULT_HANG)
 		ct_text_other_groups(page, &rows);
 	add_other_kernels(page, &rows);
+	ct_text_arguments(page, &rows);
 	if (rows.n == 0)
 		return;
 	ct_page_heading(page, "The fault in detail");

@@ -17,6 +17,15 @@ void ct_text_place(struct ct_page *page, struct ct_rows *rows, const struct ct_g
 void ct_text_other_groups(struct ct_page *page, struct ct_rows *rows);
 const char *ct_text_count(struct ct_arena *arena, uint64_t n, const char *one, const char *many);  // "270,336 threads"
 
+// text_values.c: the values right under the expression; arguments and locals in the details; the likely cause, a conclusion.
+void ct_text_values(struct ct_page *page, struct ct_rows *rows);
+void ct_text_arguments(struct ct_page *page, struct ct_rows *rows);
+void ct_text_cause(struct ct_page *page);
+bool ct_text_in_expression(const struct ct_page *page, const char *name);  // does the assert use this name?
+
+// text_tensors.c: the tensors of the Python frames, those that the kernel was given first.
+void ct_text_tensors(struct ct_page *page);
+
 // text_stack.c: the host side.
 void ct_text_stacks(struct ct_page *page);
 // The CUDA function that the thread is in, as a program calls it ("cudaLaunchKernel"); NULL when in none.

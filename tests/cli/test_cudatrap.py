@@ -15,6 +15,8 @@ import signal
 import stat
 import subprocess
 import sys
+from pathlib import Path
+from typing import Dict
 
 from frontend import SRC, APP, CUDATRAP, FAKECUDA, PATIENCE, Bench, Tests, collector, wait_for
 

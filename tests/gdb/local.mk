@@ -14,3 +14,6 @@ GPU_CORES = address.dbg address.line address.rel assert.dbg assert.line assert.r
 EXTRA_DIST += $(GPU_CORES:%=tests/data/gpu-cores/%.nvcore.xz) $(GPU_CORES:%=tests/data/gpu-cores/expected/%.gpu.json) \
 	tests/data/gpu-cores/expected/README.md tests/data/gpu-cores/truncated.nvcore.xz tests/data/gpu-cores/README.md \
 	tests/data/gpu-cores/faults.cu tests/data/gpu-cores/ce.py
+
+TESTS += tests/gdb/test_values.py
+EXTRA_DIST += tests/gdb/test_values.py

@@ -28,3 +28,4 @@ include tests/unit/diagnose.mk
 include tests/unit/cudagdb.mk
 include tests/unit/gpucore.mk
 include tests/unit/store.mk
+include tests/unit/values.mk

@@ -24,7 +24,9 @@
 	X(api_error, "api-error", false)                \
 	X(ranks, "ranks", false)                        \
 	X(hostile, "hostile", true)                     \
-	X(million_threads, "million-threads", false)
+	X(million_threads, "million-threads", false)    \
+	X(values, "values", false)                      \
+	X(candidates, "candidates", false)
 
 static const char *const case_names[] = {
 #define X(id, name, color) name,
