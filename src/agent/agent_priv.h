@@ -41,5 +41,7 @@ void ct_agent_close_inherited(void);
 // python.c: the stacks of all Python threads as the text of a JSON array, malloc()ed. On failure false, and *ret_why is a sentence in plain
 // ASCII without quotes (static storage). Waits for the GIL, without limit.
 bool ct_agent_python_stacks(char **ret_threads, char ret_version[32], const char **ret_why);
+// The same for the arrays that their frames know: the members "libraries", "detail" and "tensors" of the answer.
+bool ct_agent_python_tensors(char **ret_members, char ret_version[32], const char **ret_why);
 
 #endif

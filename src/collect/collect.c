@@ -10,7 +10,7 @@
 #include "hoststack/hoststack.h"
 
 // Shares of the whole deadline. The GPU's share is what is left.
-enum { AGENT_MS = 1500, NATIVE_MS = 6000 };
+enum { AGENT_MS = 1500, TENSORS_MS = 1000, NATIVE_MS = 6000 };
 
 struct stacks {
 	struct ct_python_stacks agent, walk;
@@ -62,6 +62,20 @@ static void ask_agent(const struct ct_collect_job *job, struct ct_incident *inci
 		ct_incident_add_collector(incident, "python-agent", CT_COLLECTOR_OK, ms_since(start), NULL);
 	else
 		add_failure(incident, "python-agent", start, &err);
+}
+
+// Only where the agent has answered already: one that is silent costs its share once.
+static void ask_tensors(const struct ct_collect_job *job, struct ct_incident *incident)
+{
+	int64_t start = ct_now_us();
+	struct ct_error err = CT_ERROR_INIT;
+	struct ct_tensors_about about;
+	CT_AUTO(ct_auto_str) struct ct_str json = CT_STR_INIT;
+	if (!ct_agent_ask(job->agent_dir, job->pid, "tensors", share(job, TENSORS_MS), &json, &err) ||
+	    !ct_hoststack_tensors_parse(incident, ct_str_text(&json), json.length, &about, &err))
+		add_failure(incident, "tensors", start, &err);
+	else if (about.n_libraries)
+		ct_incident_add_collector(incident, "tensors", about.missing ? CT_COLLECTOR_PARTIAL : CT_COLLECTOR_OK, ms_since(start), about.missing);
 }
 
 static void walk_python(const struct ct_collect_job *job, struct ct_incident *incident, struct stacks *s)
@@ -159,6 +173,8 @@ static void collect_waiting(const struct ct_collect_job *job, struct ct_incident
 	struct stacks s = {.has_agent = false, .has_walk = false};
 	walk_python(job, incident, &s);
 	ask_agent(job, incident, &s);
+	if (s.has_agent)
+		ask_tensors(job, incident);
 	unwind_native(job, incident);
 	join_stacks(job, incident, &s);
 	save(job, incident);

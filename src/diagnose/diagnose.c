@@ -220,4 +220,5 @@ void ct_diagnose(struct ct_incident *incident)
 	if (!incident->launch_blocking && incident->n_threads)
 		ct_incident_add_note(incident, "CUDA_LAUNCH_BLOCKING=1 was not in force: host stacks, and the program's own traceback, "
 					       "may not be those of the launch.");
+	ct_diagnose_checks(incident);
 }

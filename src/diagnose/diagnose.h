@@ -51,6 +51,10 @@ const char *ct_loglines_raw(const struct ct_loglines *lines, size_t *ret_length)
 // set stays.
 void ct_diagnose(struct ct_incident *incident);
 
+// The four questions (shape, dtype, value range, device) to the tensors of the launching thread's innermost known call, into
+// incident->checks, replacing what is there. No rows when there are no tensors to ask. ct_diagnose() does it.
+void ct_diagnose_checks(struct ct_incident *incident);
+
 // ---- Which values, and why ---------------------------------------------------------------------------------
 
 // assert-catalog.tsv and assert-values.tsv of a folder (ct_data_dir()). On success *ret_catalog is the caller's.

@@ -44,6 +44,15 @@ bool ct_hoststack_python_walk(struct ct_arena *arena, pid_t pid, struct ct_pytho
 // CT_UNAVAILABLE with the agent's own words when it answered with an error.
 bool ct_hoststack_python_parse(struct ct_arena *arena, const char *json, size_t length, struct ct_python_stacks *ret_stacks, struct ct_error *err);
 
+struct ct_tensors_about {
+	size_t n_libraries;   // of arrays, in use in the process; 0: there is nothing to list
+	const char *missing;  // what is not in the list, in words; NULL when it is whole
+};
+
+// Reads the agent's answer to "tensors" into incident->tensors, after those that are there. On failure the incident is as it was.
+// CT_UNAVAILABLE with the agent's own words when it answered with an error.
+bool ct_hoststack_tensors_parse(struct ct_incident *incident, const char *json, size_t length, struct ct_tensors_about *ret_about, struct ct_error *err);
+
 // Names, lines and sources from the agent, entry flags from the walk for the threads in which both saw the same functions; threads that
 // only one of them saw as they are. The result borrows from both.
 void ct_hoststack_combine(struct ct_arena *arena, const struct ct_python_stacks *agent, const struct ct_python_stacks *walk,

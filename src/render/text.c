@@ -21,6 +21,7 @@ bool ct_render_text(const struct ct_incident *incident, const struct ct_render_o
 	ct_text_stacks(&page);
 	ct_text_tensors(&page);
 	ct_text_cause(&page);
+	ct_text_checks(&page);
 	ct_text_details(&page);
 	ct_text_rest(&page);
 	ct_arena_done(&page.arena);

@@ -31,6 +31,9 @@ void ct_text_stacks(struct ct_page *page);
 // The CUDA function that the thread is in, as a program calls it ("cudaLaunchKernel"); NULL when in none.
 const char *ct_text_api_call(struct ct_page *page, const struct ct_host_thread *thread);
 
+// text_checks.c: shape, type, value range and device of the call's tensors.
+void ct_text_checks(struct ct_page *page);
+
 // frames.c: what a host frame is to its reader.
 enum ct_frame_class {
 	CT_FRAME_USER,       // the reader's own code

@@ -250,6 +250,7 @@ static const char *collector_title(const char *name)
 		{"native-stacks", "native host stacks"},
 		{"python-agent", "Python stacks, asked from inside the process"},
 		{"python-walk", "Python stacks, read from outside"},
+		{"tensors", "tensors of the Python frames"},
 		{"log", "the target's output"},
 		{"environment", "environment and versions"},
 	};

@@ -138,6 +138,27 @@ def python_frames_and_lines_are_in_the_report(b: Bench) -> None:
 
 
 @test
+def tensors_of_the_frames_are_in_the_report(b: Bench) -> None:
+    script = b.dir / "train.py"
+    script.write_text("import ctypes, sys\n"
+                      "sys.dont_write_bytecode = True\n"
+                      "sys.path.insert(0, sys.argv[2])\n"
+                      "import fake_torch\n"
+                      "fake_torch.install()\n"
+                      "fake = ctypes.CDLL(sys.argv[1])\n"
+                      "hasattr(ctypes.CDLL(None), 'cuInit')\n"
+                      "def step(logits, y):\n"
+                      "    return fake.fake_launch(1)\n"
+                      "step(fake_torch.Tensor([4, 3], data_ptr=0x1000), fake_torch.Tensor([5], fake_torch.int64, data_ptr=0x2000))\n")
+    i = b.run([], [sys.executable, str(script), FAKECUDA, os.path.dirname(os.path.abspath(__file__))]).incident()
+    assert collector(i, "tensors")["status"] == "ok", i["collectors"]
+    names = [(t["name"], t["role"], t["shape"], t["dtype"], t["data_ptr"]) for t in i["tensors"] if t["function"] == "step"]
+    assert names == [("logits", "argument", [4, 3], "float32", "0x1000"), ("y", "argument", [5], "int64", "0x2000")], i["tensors"]
+    # Nothing here tells which thread launched, so whose call to check is not known.
+    assert "checks" not in i and not any(t.get("launching") for t in i["threads"]), i.get("checks")
+
+
+@test
 def faulthandler_speaks_before_the_end(b: Bench) -> None:
     code = f"import ctypes; ctypes.CDLL({FAKECUDA!r}).fake_launch(1)"
     r = b.run([], [sys.executable, "-X", "faulthandler", "-c", code])

@@ -29,3 +29,4 @@ include tests/unit/cudagdb.mk
 include tests/unit/gpucore.mk
 include tests/unit/store.mk
 include tests/unit/values.mk
+include tests/unit/checks.mk

@@ -21,6 +21,7 @@
 	X(trap, "trap", false)                          \
 	X(ptrace_refused, "ptrace-refused", false)      \
 	X(hang, "hang", false)                          \
+	X(checks, "checks", false) \
 	X(api_error, "api-error", false)                \
 	X(ranks, "ranks", false)                        \
 	X(hostile, "hostile", true)                     \
