@@ -9,6 +9,12 @@
 const struct ct_renderer ct_renderers[] = {
 	{.name = "text", .extension = "txt", .render = ct_render_text},
 	{.name = "json", .extension = "json", .render = ct_render_json},
+	{.name = "html", .extension = "html", .render = ct_render_html},
+	{.name = "markdown", .extension = "md", .render = ct_render_markdown},
+	{.name = "junit", .extension = "junit.xml", .render = ct_render_junit},
+	{.name = "sarif", .extension = "sarif", .render = ct_render_sarif},
+	{.name = "gitlab", .extension = "gitlab.json", .render = ct_render_gitlab},
+	{.name = "github", .extension = "github.txt", .render = ct_render_github},
 	{.name = NULL, .extension = NULL, .render = NULL},
 };
 

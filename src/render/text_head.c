@@ -79,10 +79,17 @@ static struct headline make_headline(struct ct_page *page)
 	return h;
 }
 
-const char *ct_text_title(struct ct_page *page)
+const char *ct_text_title_start(struct ct_page *page, const char **ret_name)
 {
 	struct headline h = make_headline(page);
-	return ct_arena_printf(&page->arena, "%s%s%s", h.start + strlen(tool_name), h.name ? " " : "", h.name ? h.name : "");
+	*ret_name = h.name;
+	return h.start + strlen(tool_name);
+}
+
+const char *ct_text_title(struct ct_page *page)
+{
+	const char *name = NULL, *start = ct_text_title_start(page, &name);
+	return ct_arena_printf(&page->arena, "%s%s%s", start, name ? " " : "", name ? name : "");
 }
 
 void ct_text_headline(struct ct_page *page)

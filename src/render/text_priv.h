@@ -9,6 +9,7 @@
 // of what the GPU told is in the details further down.
 void ct_text_headline(struct ct_page *page);
 const char *ct_text_title(struct ct_page *page);   // "device-side assert in kernel<float>", within the page's width
+const char *ct_text_title_start(struct ct_page *page, const char **ret_name);  // the same in two parts; *ret_name may be NULL
 const char *ct_text_device(struct ct_page *page);  // "GPU 0 NVIDIA H200"; NULL: not known
 struct ct_rows ct_text_fact_rows(struct ct_page *page);
 void ct_text_facts(struct ct_page *page);
@@ -44,6 +45,9 @@ struct ct_stack_line {
 // text_stack.c: the host side.
 void ct_text_stacks(struct ct_page *page);
 const struct ct_host_thread *ct_text_thread(const struct ct_incident *incident);  // the one that tells most, the launching one first; NULL
+bool ct_text_is_stub(const struct ct_incident *incident, const struct ct_host_frame *frame);  // how nvcc writes the launch: nobody's line
+// The lines of a stack as text.
+void ct_text_lines(struct ct_page *page, const struct ct_stack_line *line, size_t n);
 // A frame as a line, whatever it is.
 struct ct_stack_line ct_text_frame(struct ct_page *page, const struct ct_host_frame *frame, enum ct_frame_class class);
 // The CUDA function that the thread is in, as a program calls it ("cudaLaunchKernel"); NULL when in none.

@@ -179,7 +179,7 @@ static void add_telling(struct ct_page *page, struct lines *lines, const struct 
 }
 
 // nvcc's host stub of a kernel has the kernel's name: it is how the launch is written, not who launches.
-static bool is_stub(const struct ct_incident *incident, const struct ct_host_frame *f)
+bool ct_text_is_stub(const struct ct_incident *incident, const struct ct_host_frame *f)
 {
 	if (f->kind != CT_FRAME_NATIVE || !f->function || !incident->gpu.has_kernel || !incident->gpu.kernel.name)
 		return false;
@@ -201,7 +201,7 @@ static size_t telling_frames(struct ct_page *page, const struct ct_host_frame *f
 	const struct ct_host_frame **list = ct_arena_array(&page->arena, n ? n : 1, sizeof(struct ct_host_frame *));
 	size_t kept = 0;
 	for (size_t i = n; i-- > (all ? 0 : inner);) {
-		bool hidden = ct_frame_class_of(&frames[i]) == CT_FRAME_PLUMBING || is_stub(page->incident, &frames[i]) || is_start(frames, n, i);
+		bool hidden = ct_frame_class_of(&frames[i]) == CT_FRAME_PLUMBING || ct_text_is_stub(page->incident, &frames[i]) || is_start(frames, n, i);
 		if (all || !hidden)
 			list[kept++] = &frames[i];
 	}
@@ -231,11 +231,11 @@ static size_t at_most(size_t n, size_t limit)
 }
 
 // The columns follow the reader's own frames; the others take what they need.
-static struct columns measure(struct ct_page *page, const struct lines *lines)
+static struct columns measure(struct ct_page *page, const struct ct_stack_line *line, size_t n)
 {
 	struct columns c = {.place = CT_LABEL_COLUMNS, .function = CT_LABEL_COLUMNS};
-	for (size_t i = 0; i < lines->n; i++) {
-		const struct ct_stack_line *l = &lines->line[i];
+	for (size_t i = 0; i < n; i++) {
+		const struct ct_stack_line *l = &line[i];
 		if (l->note || l->class != CT_FRAME_USER)
 			continue;
 		size_t place = at_most(ct_text_columns(l->place), page->width / 3), function = at_most(ct_text_columns(l->function), page->width / 4);
@@ -290,23 +290,27 @@ static void print_line(struct ct_page *page, const struct ct_stack_line *l, stru
 		ct_page_newline(page);
 }
 
-static void print_lines(struct ct_page *page, const struct lines *lines)
+void ct_text_lines(struct ct_page *page, const struct ct_stack_line *line, size_t n)
 {
-	if (page->writer) {
-		page->writer->stack(page, lines->line, lines->n);
-		return;
-	}
-	struct columns c = measure(page, lines);
-	size_t limit = page->options->native ? lines->n : MAX_SHOWN_FRAMES;
-	for (size_t i = 0; i < lines->n; i++) {
+	struct columns c = measure(page, line, n);
+	size_t limit = page->options->native ? n : MAX_SHOWN_FRAMES;
+	for (size_t i = 0; i < n; i++) {
 		// Of a deep recursion the two ends are told.
-		if (lines->n > limit && i == limit / 2) {
-			size_t hidden = lines->n - limit;
+		if (n > limit && i == limit / 2) {
+			size_t hidden = n - limit;
 			ct_page_line(page, 2, CT_DIM, ct_arena_printf(&page->arena, "... %s", ct_text_count(&page->arena, hidden, "more line", "more lines")));
 			i += hidden;
 		}
-		print_line(page, &lines->line[i], c);
+		print_line(page, &line[i], c);
 	}
+}
+
+static void print_lines(struct ct_page *page, const struct lines *lines)
+{
+	if (page->writer)
+		page->writer->stack(page, lines->line, lines->n);
+	else
+		ct_text_lines(page, lines->line, lines->n);
 }
 
 static void print_thread(struct ct_page *page, const struct ct_host_thread *t)

@@ -328,7 +328,7 @@ static void test_find_knows_the_table_only(void)
 	for (const struct ct_renderer *r = ct_renderers; r->name; r++)
 		CU_ASSERT_PTR_EQUAL(ct_renderer_find(r->name), r);
 	CU_ASSERT_STRING_EQUAL(ct_renderer_find("text")->extension, "txt");
-	CU_ASSERT_PTR_NULL(ct_renderer_find("html"));
+	CU_ASSERT_PTR_NULL(ct_renderer_find("pdf"));
 	CU_ASSERT_PTR_NULL(ct_renderer_find(""));
 	CU_ASSERT_PTR_NULL(ct_renderer_find(NULL));
 }
