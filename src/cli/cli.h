@@ -32,6 +32,7 @@ struct ct_options {
 	const char *cuda_gdb;    // NULL: look for one
 	const char *report_dir;  // "cudatrap-reports"
 	const char *format;      // cudatrap report --format; NULL: text
+	const char *also;        // formats to write into the report folder too, separated by commas; NULL: none
 	bool help, version;
 };
 

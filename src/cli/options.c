@@ -11,7 +11,7 @@
 
 enum option_id {
 	OPT_ENGINE = 256, OPT_ASYNC, OPT_AFTER_FAULT, OPT_API_FAILURES, OPT_ERROR_EXITCODE, OPT_TIMEOUT, OPT_GRACE, OPT_DEADLINE, OPT_CUDA_GDB,
-	OPT_REPORT_DIR, OPT_FORMAT, OPT_COLOR, OPT_NATIVE, OPT_WATCH_STDOUT, OPT_QUIET, OPT_VERBOSE, OPT_HELP, OPT_VERSION,
+	OPT_REPORT_DIR, OPT_ALSO, OPT_FORMAT, OPT_COLOR, OPT_NATIVE, OPT_WATCH_STDOUT, OPT_QUIET, OPT_VERBOSE, OPT_HELP, OPT_VERSION,
 };
 
 struct option_row {
@@ -33,7 +33,8 @@ static const struct option_row rows[] = {
 	{OPT_DEADLINE, 0, "deadline", "SECONDS", "for everything collected after a fault (default: 30)"},
 	{OPT_CUDA_GDB, 0, "cuda-gdb", "FILE", "this cuda-gdb and no other"},
 	{OPT_REPORT_DIR, 'o', "report-dir", "DIR", "where report folders go (default: cudatrap-reports)"},
-	{OPT_FORMAT, 'f', "format", "NAME", "of `cudatrap report`: text or json (default: text)"},
+	{OPT_ALSO, 0, "also", "LIST", "write these formats into the report folder too: html,junit,... (the names of --format)"},
+	{OPT_FORMAT, 'f', "format", "NAME", "of `cudatrap report`: text, json, html, markdown, junit, sarif, gitlab or github (default: text)"},
 	{OPT_COLOR, 0, "color", "WHEN", "auto, always or never; NO_COLOR is honoured"},
 	{OPT_NATIVE, 0, "native", NULL, "show all native frames in the report"},
 	{OPT_WATCH_STDOUT, 0, "watch-stdout", NULL, "look for assert lines on standard output too"},
@@ -126,6 +127,9 @@ static bool apply(struct ct_options *o, const struct option_row *row, const char
 		break;
 	case OPT_REPORT_DIR:
 		o->report_dir = value;
+		break;
+	case OPT_ALSO:
+		o->also = value;
 		break;
 	case OPT_FORMAT:
 		o->format = value;

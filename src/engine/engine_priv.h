@@ -80,6 +80,8 @@ void ct_run_collect(struct ct_run *run, pid_t pid);
 void ct_run_abort_waiting(struct ct_run *run);
 // Report, exit status.
 int ct_run_conclude(struct ct_run *run);
+// Under a CI system that takes more than an exit status: annotation and summary. report_path may be NULL.
+void ct_run_tell_ci(const struct ct_run *run, const char *report_path);
 
 // Says something on stderr in --verbose runs.
 void ct_run_say(const struct ct_run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));

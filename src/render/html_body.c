@@ -28,10 +28,18 @@ static void end_fold(struct ct_html *h)
 	h->in_fold = false;
 }
 
+static void end_folds(struct ct_html *h)
+{
+	end_fold(h);
+	if (h->in_folds)
+		ct_markup_close(&h->m);
+	h->in_folds = false;
+}
+
 void ct_html_section(struct ct_page *page, const char *heading)
 {
 	struct ct_html *h = html_of(page);
-	end_fold(h);
+	end_folds(h);
 	if (h->in_section)
 		ct_markup_close(&h->m);
 	h->in_section = heading != NULL;
@@ -47,10 +55,16 @@ static void write_heading(struct ct_page *page, const char *text)
 	ct_html_section(page, ct_page_flat(page, text));
 }
 
+// The threads of a large program would fill the page even when each is folded.
 static void write_fold(struct ct_page *page, const char *text)
 {
 	struct ct_html *h = html_of(page);
 	end_fold(h);
+	if (!h->in_folds) {
+		ct_markup_element(&h->m, "details", "threads", NULL);
+		ct_markup_element(&h->m, "summary", NULL, ct_text_count(&page->arena, page->incident->n_threads - 1, "other host thread", "other host threads"));
+		h->in_folds = true;
+	}
 	ct_markup_element(&h->m, "details", "thread", NULL);
 	ct_markup_open(&h->m, "summary");
 	ct_markup_element(&h->m, "h3", NULL, ct_page_flat(page, text));

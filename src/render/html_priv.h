@@ -9,7 +9,7 @@
 // What the page's state is while it is HTML.
 struct ct_html {
 	struct ct_markup m;
-	bool in_section, in_fold, in_list;
+	bool in_section, in_folds, in_fold, in_list;
 };
 
 extern const char *const ct_html_style[];  // html_style.c: the style sheet in pieces, NULL behind the last

@@ -64,7 +64,7 @@ const char *const ct_html_style[] = {
 	".note .stack{margin:4px 0}\n",
 	"summary{cursor:pointer;color:var(--dim)}\n",
 	"summary:focus-visible{outline:2px solid var(--user);outline-offset:2px}\n",
-	".thread{margin-top:3px}.dim+.thread{margin-top:10px}\n",
+	".threads{margin-top:8px}.thread{margin:4px 0 0 14px}\n",
 	".thread summary{color:var(--ink)}\n",
 	".thread .stack{margin-top:6px}\n",
 	"section details .wide{margin-top:8px}\n",

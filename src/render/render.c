@@ -25,3 +25,19 @@ const struct ct_renderer *ct_renderer_find(const char *name)
 			return r;
 	return NULL;
 }
+
+bool ct_render_to_str(const struct ct_renderer *renderer, const struct ct_incident *incident, const struct ct_render_options *options, struct ct_str *ret_text,
+		      struct ct_error *err)
+{
+	CT_AUTO(ct_auto_free) char *bytes = NULL;
+	size_t length = 0;
+	FILE *out = open_memstream(&bytes, &length);
+	if (!out)
+		return ct_fail_errno(err, "rendering %s", renderer->name);
+	bool ok = renderer->render(incident, options, out, err);
+	if (fclose(out) != 0 && ok)
+		ok = ct_fail_errno(err, "rendering %s", renderer->name);
+	if (ok)
+		ct_str_append(ret_text, bytes, length);
+	return ok;
+}

@@ -1,4 +1,5 @@
 // The report folder: incident.json, report.txt, log.txt. 0700, files 0600, written so that a reader sees whole files.
+// And in further formats, for those who want them: report.html, report.junit.xml.
 // SPDX-License-Identifier: GPL-3.0-or-later
 #ifndef CT_REPORT_H
 #define CT_REPORT_H
@@ -17,5 +18,11 @@ const char *ct_report_id(struct ct_incident *incident);
 // name or taken is replaced. On failure nothing half-written stays, the incident is as it was, err says why (not writable, disk full).
 // The caller ignores SIGXFSZ, or a file-size limit ends the process instead.
 bool ct_report_write(struct ct_incident *incident, const char *base_dir, const char *log, size_t log_length, const char **ret_path, struct ct_error *err);
+
+// Formats by name, separated by commas: "html,junit". CT_USAGE names the first that does not exist and lists those that do.
+bool ct_report_check_formats(const char *formats, struct ct_error *err);
+// Writes report.EXTENSION for each of them into the folder at path. A file that fails does not keep the others from being written; err has the
+// first failure.
+bool ct_report_write_also(const struct ct_incident *incident, const char *path, const char *formats, struct ct_error *err);
 
 #endif

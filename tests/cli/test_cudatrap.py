@@ -74,7 +74,7 @@ class Bench:
         self.gdb.write_text(FAKE_GDB)
         self.gdb.chmod(0o755)
         self.gpu_json = SRC / "tests/data/incident/gpu-part.json"
-        self.env = {k: v for k, v in os.environ.items() if not k.startswith(("CUDA_", "CUDATRAP_OPTIONS", "NO_COLOR"))}
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith(("CUDA_", "CUDATRAP_OPTIONS", "NO_COLOR", "GITHUB_"))}
         self.env.update(FAKE_GDB_JSON=str(self.gpu_json), XDG_CONFIG_HOME=str(self.dir / "config"), TMPDIR=str(self.dir), LC_ALL="C.UTF-8",
                         FAKE_GDB_LOG=str(self.dir / "gdb.log"))
 
@@ -182,6 +182,31 @@ def the_stored_report_shows_again(b: Bench) -> None:
     piped = subprocess.run([CUDATRAP, "report", "--format", "json", "-"], input=(first.reports[0] / "incident.json").read_bytes(), stdout=subprocess.PIPE,
                            env=b.env, timeout=PATIENCE, check=False)
     assert piped.returncode == 0 and json.loads(piped.stdout)["kind"] == "assert"
+
+
+@test
+def also_puts_more_formats_into_the_folder(b: Bench) -> None:
+    r = b.run(["--also", "html,junit, sarif"], [APP, "assert"])
+    names = sorted(p.name for p in r.reports[0].iterdir())
+    assert names == ["incident.json", "log.txt", "report.html", "report.junit.xml", "report.sarif", "report.txt"], names
+    assert all(stat.S_IMODE(p.stat().st_mode) == 0o600 for p in r.reports[0].iterdir())
+    assert "nll_loss_forward" in (r.reports[0] / "report.html").read_text() and "::error" not in r.text()
+    wrong = Bench().run(["--also", "html,pdf"], [APP, "assert"])
+    assert wrong.status == 125 and wrong.err.startswith(b"cudatrap: --also: 'pdf' is none of: text json html"), wrong.err
+
+
+@test
+def github_actions_is_told(b: Bench) -> None:
+    summary = b.dir / "summary.md"
+    summary.write_text("before")
+    for quiet in ([], ["-q"]):
+        r = b.run(quiet, [APP, "assert"], env={"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)})
+        lines = [line for line in r.text().splitlines() if line.startswith("::error ")]
+        assert len(lines) == 1 and "title=device-side assert in nll_loss_forward" in lines[0] and str(b.dir / "reports") in lines[0], r.text()
+        assert r.out == b.run([], [APP, "assert"]).out, "standard output is the command's own"
+    assert summary.read_text().startswith("before\n## device-side assert") and summary.read_text().count("## device-side assert") == 2
+    r = b.run([], [APP, "assert"], env={"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(b.dir / "no" / "such")})
+    assert r.status == 99 and "summary of the job was not written" in r.text(), r.text()
 
 
 @test
