@@ -10,9 +10,10 @@ CT_RENDER_FUNCTION(gitlab)
 	struct ct_launch_place place = ct_launch_place(&page);
 	// The format demands a path: what was run, when no source is known.
 	const char *program = incident->n_command ? incident->command[0] : incident->process.executable;
-	const char *path = place.path ? place.path : program && *program ? ct_page_flat(&page, program) : "unknown";
+	if (!place.path)
+		place = ct_launch_file_place(&page, program, 1);
 	json_t *document = json_pack("[{s:s, s:s, s:s, s:s, s:{s:s, s:{s:I}}}]", "description", ct_launch_message(&page), "check_name", ct_launch_rule(incident),
-				     "fingerprint", ct_text_signature(&page), "severity", "blocker", "location", "path", *path ? path : "unknown", "lines", "begin",
+				     "fingerprint", ct_text_signature(&page), "severity", "blocker", "location", "path", place.path ? place.path : "unknown", "lines", "begin",
 				     (json_int_t)place.line);
 	bool ok = ct_launch_write_json(document, out, err);
 	ct_arena_done(&page.arena);

@@ -13,7 +13,7 @@ static const char *cwd_of(const struct ct_incident *in)
 	return in->process.cwd ? in->process.cwd : in->cwd;
 }
 
-static struct ct_launch_place place_of(struct ct_page *page, const char *file, uint32_t line)
+struct ct_launch_place ct_launch_file_place(struct ct_page *page, const char *file, uint32_t line)
 {
 	struct ct_launch_place p = {.path = NULL, .line = line ? line : 1};
 	// "<stdin>" and "<frozen runpy>" are no files.
@@ -27,16 +27,12 @@ static struct ct_launch_place place_of(struct ct_page *page, const char *file, u
 		p.path = ct_page_flat(page, file + n + 1);
 		p.relative = true;
 	}
-	while (p.relative && ct_starts_with(p.path, "./"))
-		p.path += 2;
+	// A relative path that began with a slash would be a host, as a URI.
+	while (p.relative && (ct_starts_with(p.path, "./") || *p.path == '/'))
+		p.path += *p.path == '/' ? 1 : 2;
 	if (!*p.path)
 		p.path = NULL;
 	return p;
-}
-
-struct ct_launch_place ct_launch_frame_place(struct ct_page *page, const struct ct_host_frame *frame)
-{
-	return place_of(page, frame->file, frame->line);
 }
 
 static bool find_user(struct ct_page *page, const struct ct_host_frame *frames, size_t n, struct ct_launch_place *ret)
@@ -44,7 +40,7 @@ static bool find_user(struct ct_page *page, const struct ct_host_frame *frames, 
 	for (size_t i = 0; i < n; i++) {
 		if (ct_frame_class_of(&frames[i]) != CT_FRAME_USER || !frames[i].line || ct_text_is_stub(page->incident, &frames[i]))
 			continue;
-		*ret = ct_launch_frame_place(page, &frames[i]);
+		*ret = ct_launch_file_place(page, frames[i].file, frames[i].line);
 		ret->is_user = ret->path != NULL;
 		if (ret->path)
 			return true;
@@ -67,9 +63,9 @@ struct ct_launch_place ct_launch_place(struct ct_page *page)
 		return p;
 	}
 	if (in->assertion.present)
-		p = place_of(page, in->assertion.file, in->assertion.line);
+		p = ct_launch_file_place(page, in->assertion.file, in->assertion.line);
 	for (size_t i = 0; !p.path && in->gpu.n_groups && i < in->gpu.groups[0].n_frames; i++)
-		p = place_of(page, in->gpu.groups[0].frames[i].file, in->gpu.groups[0].frames[i].line);
+		p = ct_launch_file_place(page, in->gpu.groups[0].frames[i].file, in->gpu.groups[0].frames[i].line);
 	return p;
 }
 

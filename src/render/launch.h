@@ -21,8 +21,8 @@ struct ct_launch_place {
 
 // The user's frame nearest to the launch, else the assert, else the device code.
 struct ct_launch_place ct_launch_place(struct ct_page *page);
-// The same of any host frame; path NULL when it names no file.
-struct ct_launch_place ct_launch_frame_place(struct ct_page *page, const struct ct_host_frame *frame);
+// The same of any file, foreign text; path NULL when it names none ("<stdin>", NULL).
+struct ct_launch_place ct_launch_file_place(struct ct_page *page, const char *file, uint32_t line);
 
 // "assert", "lane-illegal-address": the kind of the fault, or the exception when that says more.
 const char *ct_launch_rule(const struct ct_incident *incident);

@@ -36,7 +36,7 @@ static json_t *location(const struct ct_launch_place *place)
 
 static json_t *frame_location(struct ct_page *page, const struct ct_host_frame *f)
 {
-	struct ct_launch_place place = ct_launch_frame_place(page, f);
+	struct ct_launch_place place = ct_launch_file_place(page, f->file, f->line);
 	struct ct_stack_line line = ct_text_frame(page, f, ct_frame_class_of(f));
 	json_t *where = place.path ? location(&place) : json_object();
 	const char *text = ct_arena_printf(&page->arena, "%s %s%s%s", line.place, line.function, line.source ? "  " : "", line.source ? line.source : "");
