@@ -4,3 +4,4 @@ include tests/fuzz/hoststack.mk
 include tests/fuzz/diagnose.mk
 include tests/fuzz/cudagdb.mk
 include tests/fuzz/gpucore.mk
+include tests/fuzz/render.mk
