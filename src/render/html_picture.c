@@ -186,6 +186,13 @@ static void draw(struct ct_page *page, const struct picture *p, const char *capt
 	ct_markup_close(m);
 }
 
+static const char *verb_of(const struct ct_group *g)
+{
+	if (g && g->reason == CT_GROUP_RUNNING)
+		return "running, at the place told first";
+	return g && g->reason == CT_GROUP_TRAP_PC ? "standing at the trap" : "failed";
+}
+
 void ct_html_pictures(struct ct_page *page)
 {
 	const struct ct_incident *in = page->incident;
@@ -194,7 +201,7 @@ void ct_html_pictures(struct ct_page *page)
 		return;
 	const struct ct_group *g = in->gpu.n_groups ? &in->gpu.groups[0] : NULL;
 	const struct ct_assert *a = &in->assertion;
-	const char *verb = !g || g->reason == CT_GROUP_EXCEPTION || g->reason == CT_GROUP_ASSERT_PC ? "failed" : "standing at the place told";
+	const char *verb = verb_of(g);
 	struct picture blocks = {.id = "blocks-idle", .unknown_id = "blocks-unknown", .one = "block", .many = "blocks", .verb = verb};
 	struct picture threads = {.id = "threads-idle", .unknown_id = "threads-unknown", .one = "thread", .many = "threads", .verb = verb, .warps = true};
 	blocks.runs = g ? g->block_runs : a->block_runs;

@@ -48,18 +48,13 @@ static bool find_user(struct ct_page *page, const struct ct_host_frame *frames, 
 	return false;
 }
 
-static bool is_launch(const struct ct_incident *in, const struct ct_host_thread *t)
-{
-	return t->launching && (in->launch_blocking || in->kind == CT_FAULT_API_ERROR);
-}
-
 struct ct_launch_place ct_launch_place(struct ct_page *page)
 {
 	const struct ct_incident *in = page->incident;
 	const struct ct_host_thread *t = ct_text_thread(in);
 	struct ct_launch_place p = {.path = NULL, .line = 1};
 	if (t && (find_user(page, t->frames, t->n_frames, &p) || find_user(page, t->python, t->n_python, &p))) {
-		p.is_launch = is_launch(in, t);
+		p.is_launch = ct_text_is_launch(page, t);
 		return p;
 	}
 	if (in->assertion.present)

@@ -16,7 +16,7 @@ struct ct_launch_place {
 	uint32_t line;     // 1 at least
 	bool relative;     // to the working directory
 	bool is_user;      // a line of the user's; else the assert's, or the device code's
-	bool is_launch;    // and it is known that this line launched the kernel: the thread did, and each launch was waited for
+	bool is_launch;    // and it is known that this line launched the kernel
 };
 
 // The user's frame nearest to the launch, else the assert, else the device code.

@@ -46,6 +46,8 @@ struct ct_stack_line {
 void ct_text_stacks(struct ct_page *page);
 const struct ct_host_thread *ct_text_thread(const struct ct_incident *incident);  // the one that tells most, the launching one first; NULL
 bool ct_text_is_stub(const struct ct_incident *incident, const struct ct_host_frame *frame);  // how nvcc writes the launch: nobody's line
+// Whether the thread stands at the launch, or at the call that failed: not when it is another one, or went on after the launch.
+bool ct_text_is_launch(struct ct_page *page, const struct ct_host_thread *thread);
 // The lines of a stack as text.
 void ct_text_lines(struct ct_page *page, const struct ct_stack_line *line, size_t n);
 // A frame as a line, whatever it is.

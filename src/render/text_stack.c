@@ -373,6 +373,16 @@ const struct ct_host_thread *ct_text_thread(const struct ct_incident *in)
 	return best;
 }
 
+bool ct_text_is_launch(struct ct_page *page, const struct ct_host_thread *t)
+{
+	const struct ct_incident *in = page->incident;
+	if (!t->launching || in->kind == CT_FAULT_API_ERROR)
+		return t->launching;
+	// A thread that waits for the device stands after its launch, even when each launch waits.
+	const char *api = ct_text_api_call(page, t);
+	return in->launch_blocking && (!api || strstr(api, "Launch"));
+}
+
 static const char *stack_heading(struct ct_page *page, const struct ct_host_thread *t)
 {
 	const struct ct_incident *in = page->incident;
@@ -382,9 +392,7 @@ static const char *stack_heading(struct ct_page *page, const struct ct_host_thre
 		return "Called from";
 	if (!in->launch_blocking)
 		return "Host stack when the fault was noticed";
-	// A thread that waits for the device stands after its launch, even when each launch waits.
-	const char *api = ct_text_api_call(page, t);
-	return !api || strstr(api, "Launch") ? "Launched from" : "Host stack of the launching thread";
+	return ct_text_is_launch(page, t) ? "Launched from" : "Host stack of the launching thread";
 }
 
 static void print_other_threads(struct ct_page *page, const struct ct_host_thread *shown)
