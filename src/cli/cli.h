@@ -42,6 +42,7 @@ struct ct_options {
 	const char *known;       // list: file of signatures that are known; NULL: none
 	const char *job;         // merge: this job's reports only; NULL: all
 	const char *format;      // report, list and merge: NULL: text
+	const char *also;        // formats to write into the report folder too, separated by commas; NULL: none
 	bool help, version;
 };
 

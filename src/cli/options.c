@@ -12,7 +12,7 @@
 
 enum option_id {
 	OPT_ENGINE = 256, OPT_ASYNC, OPT_AFTER_FAULT, OPT_API_FAILURES, OPT_ERROR_EXITCODE, OPT_TIMEOUT, OPT_GRACE, OPT_DEADLINE, OPT_CUDA_GDB,
-	OPT_DUMP, OPT_KEEP_DUMP, OPT_DUMP_LIMIT, OPT_REPORT_DIR, OPT_JOB_DIR, OPT_SINCE, OPT_KNOWN, OPT_JOB, OPT_FORMAT, OPT_RAW, OPT_COLOR, OPT_WIDTH,
+	OPT_DUMP, OPT_KEEP_DUMP, OPT_DUMP_LIMIT, OPT_REPORT_DIR, OPT_JOB_DIR, OPT_SINCE, OPT_KNOWN, OPT_JOB, OPT_ALSO, OPT_FORMAT, OPT_RAW, OPT_COLOR, OPT_WIDTH,
 	OPT_NATIVE, OPT_WATCH_STDOUT, OPT_QUIET, OPT_VERBOSE, OPT_HELP, OPT_VERSION,
 };
 
@@ -42,7 +42,8 @@ static const struct option_row rows[] = {
 	{OPT_SINCE, 0, "since", "WHEN", "of list and merge: reports from 2026-11-30 on, or of the last 2d, 12h, 30m"},
 	{OPT_KNOWN, 0, "known", "FILE", "of list: known signatures, one a line; status 1 when there are others"},
 	{OPT_JOB, 0, "job", "JOB", "of merge: the reports of this job only"},
-	{OPT_FORMAT, 'f', "format", "NAME", "of report, list and merge: text or json (default: text)"},
+	{OPT_ALSO, 0, "also", "LIST", "write these formats into the report folder too: html,junit,... (the names of --format)"},
+	{OPT_FORMAT, 'f', "format", "NAME", "of `cudatrap report`: text, json, html, markdown, junit, sarif, gitlab or github (default: text); list, merge: text or json"},
 	{OPT_RAW, 0, "raw", NULL, "of `cudatrap report`: every table of a GPU core dump"},
 	{OPT_COLOR, 0, "color", "WHEN", "auto, always or never; NO_COLOR is honoured"},
 	{OPT_WIDTH, 0, "width", "COLUMNS", "of the text report (default: the terminal's, else 80)"},
@@ -186,6 +187,9 @@ static bool apply(struct ct_options *o, const struct option_row *row, const char
 		break;
 	case OPT_JOB:
 		o->job = value;
+		break;
+	case OPT_ALSO:
+		o->also = value;
 		break;
 	case OPT_FORMAT:
 		o->format = value;

@@ -155,6 +155,9 @@ static void deliver(struct ct_run *run)
 		dprintf(STDERR_FILENO, "cudatrap: report: %s\n", path);
 	if (!written)
 		dprintf(STDERR_FILENO, "cudatrap: the report folder was not written: %s%s%s\n", err.text, err.hint[0] ? "; " : "", err.hint);
+	else if (run->options->also && !ct_report_write_also(run->incident, path, run->options->also, &err))
+		dprintf(STDERR_FILENO, "cudatrap: not all of --also=%s was written: %s\n", run->options->also, err.text);
+	ct_run_tell_ci(run, path);
 }
 
 // Tables that cannot be read cost the explanation, not the report.

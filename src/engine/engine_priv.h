@@ -128,6 +128,8 @@ void ct_run_abort_waiting(struct ct_run *run);
 void ct_run_break_off_collection(struct ct_run *run);
 // Report, exit status.
 int ct_run_conclude(struct ct_run *run);
+// Under a CI system that takes more than an exit status: annotation and summary. report_path may be NULL.
+void ct_run_tell_ci(const struct ct_run *run, const char *report_path);
 
 // One line about a failure of ours; returns status.
 int ct_run_complain(const struct ct_error *err, int status);

@@ -18,14 +18,18 @@ struct ct_render_options {
 };
 
 struct ct_renderer {
-	const char *name;       // "text", "json"
-	const char *extension;  // "txt", "json"
+	const char *name;       // "text", "junit"
+	const char *extension;  // "txt", "junit.xml"
 	bool (*render)(const struct ct_incident *incident, const struct ct_render_options *options, FILE *out, struct ct_error *err);
 };
 
 // NULL-name-terminated table, in the order of the help text.
 extern const struct ct_renderer ct_renderers[];
 const struct ct_renderer *ct_renderer_find(const char *name);  // NULL: no such format
+
+// Renders into memory, appended to ret_text: a format that fails leaves nothing half shown or written.
+bool ct_render_to_str(const struct ct_renderer *renderer, const struct ct_incident *incident, const struct ct_render_options *options, struct ct_str *ret_text,
+		      struct ct_error *err);
 
 // The short name of a kernel as people say it: no return type, parameters, scopes or template arguments. In the arena, or name itself.
 const char *ct_render_kernel_word(struct ct_arena *arena, const char *name);

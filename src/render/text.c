@@ -23,7 +23,11 @@ bool ct_render_text(const struct ct_incident *incident, const struct ct_render_o
 	ct_text_cause(&page);
 	ct_text_checks(&page);
 	ct_text_details(&page);
-	ct_text_rest(&page);
+	ct_text_later(&page);
+	ct_text_log(&page);
+	ct_text_run(&page);
+	ct_text_notes(&page);
+	ct_text_last(&page);
 	ct_arena_done(&page.arena);
 	if (fflush(out) != 0 || ferror(out))
 		return ct_fail_errno(err, "writing the report");

@@ -17,7 +17,7 @@ static const char *consequence_text(struct ct_page *page, const struct ct_conseq
 	return c->pid ? ct_arena_printf(&page->arena, "pid %" PRId64 "  %s", c->pid, text) : text;
 }
 
-static void print_consequences(struct ct_page *page)
+void ct_text_later(struct ct_page *page)
 {
 	const struct ct_incident *in = page->incident;
 	if (in->n_consequences == 0)
@@ -97,7 +97,7 @@ static void add_assert_count(struct ct_page *page, struct ct_rows *rows)
 		ct_rows_addf(page, rows, "asserts", "%s of the assert above", ct_text_count(&page->arena, lines, "line", "lines"));
 }
 
-static void print_log(struct ct_page *page)
+void ct_text_log(struct ct_page *page)
 {
 	struct ct_rows rows = {NULL, 0};
 	add_assert_count(page, &rows);
@@ -152,7 +152,7 @@ static const char *ending_text(struct ct_page *page)
 	return e->detail && *e->detail ? ct_arena_printf(&page->arena, "%s; %s", text, e->detail) : text;
 }
 
-static const char *words_text(struct ct_page *page, const char *const *words, size_t n)
+const char *ct_text_words(struct ct_page *page, const char *const *words, size_t n)
 {
 	CT_AUTO(ct_auto_str) struct ct_str s = CT_STR_INIT;
 	for (size_t i = 0; i < n; i++)
@@ -166,7 +166,7 @@ static const char *process_text(struct ct_page *page)
 	const struct ct_process *p = &page->incident->process;
 	if (p->pid <= 0)
 		return NULL;
-	const char *words = words_text(page, p->argv, p->n_argv);
+	const char *words = ct_text_words(page, p->argv, p->n_argv);
 	if (!p->is_descendant)
 		return ct_arena_printf(&page->arena, "pid %" PRId64, p->pid);
 	return ct_arena_printf(&page->arena, "pid %" PRId64 ", started by the command%s%s", p->pid, words ? ": " : "", words ? words : "");
@@ -224,11 +224,11 @@ static void add_when(struct ct_page *page, struct ct_rows *rows)
 	ct_rows_add(page, rows, "time", CT_PLAIN, ct_str_text(&s));
 }
 
-static void print_run(struct ct_page *page)
+void ct_text_run(struct ct_page *page)
 {
 	const struct ct_incident *in = page->incident;
 	struct ct_rows rows = {NULL, 0};
-	ct_rows_add(page, &rows, "command", CT_PLAIN, words_text(page, in->command, in->n_command));
+	ct_rows_add(page, &rows, "command", CT_PLAIN, ct_text_words(page, in->command, in->n_command));
 	ct_rows_add(page, &rows, "process", CT_PLAIN, process_text(page));
 	add_when(page, &rows);
 	ct_rows_add(page, &rows, "ended", CT_PLAIN, ending_text(page));
@@ -241,7 +241,7 @@ static void print_run(struct ct_page *page)
 	ct_rows_print(page, &rows);
 }
 
-static const char *collector_title(const char *name)
+const char *ct_text_collector(const char *name)
 {
 	static const struct {
 		const char *name, *title;
@@ -280,7 +280,7 @@ static bool is_missed(const struct ct_incident *in, const struct ct_collector *c
 	return c->status != CT_COLLECTOR_SKIPPED || c->detail;
 }
 
-static const char *status_text(enum ct_collector_status status)
+const char *ct_text_status(enum ct_collector_status status)
 {
 	switch (status) {
 	case CT_COLLECTOR_OK:
@@ -333,7 +333,7 @@ static void add_absent(struct ct_page *page, struct list *list)
 		add_item(page, list, "source line in the kernel: its code carries no line information (nvcc -lineinfo adds it)");
 }
 
-static void print_absent(struct ct_page *page)
+void ct_text_notes(struct ct_page *page)
 {
 	const struct ct_incident *in = page->incident;
 	struct list list = {NULL, 0};
@@ -341,7 +341,7 @@ static void print_absent(struct ct_page *page)
 		const struct ct_collector *c = &in->collectors[i];
 		if (is_missed(in, c))
 			add_item(page, &list,
-				 ct_arena_printf(&page->arena, "%s: %s%s%s", collector_title(c->name), status_text(c->status), c->detail ? ": " : "",
+				 ct_arena_printf(&page->arena, "%s: %s%s%s", ct_text_collector(c->name), ct_text_status(c->status), c->detail ? ": " : "",
 						 c->detail ? c->detail : ""));
 	}
 	add_absent(page, &list);
@@ -352,11 +352,11 @@ static void print_absent(struct ct_page *page)
 		return;
 	ct_page_heading(page, "Not established, and other notes");
 	for (size_t i = 0; i < list.n; i++)
-		ct_page_wrap(page, 2, 4, CT_PLAIN, LINES_OF_A_ROW, ct_arena_printf(&page->arena, "- %s", list.text[i]));
+		ct_page_item(page, LINES_OF_A_ROW, list.text[i]);
 }
 
 // A shallow copy with an arena of its own: the incident itself is only read.
-static const char *signature_of(struct ct_page *page)
+const char *ct_text_signature(struct ct_page *page)
 {
 	struct ct_incident copy = *page->incident;
 	copy.arena = (struct ct_arena)CT_ARENA_INIT;
@@ -365,10 +365,10 @@ static const char *signature_of(struct ct_page *page)
 	return signature;
 }
 
-static void print_last_line(struct ct_page *page)
+void ct_text_last(struct ct_page *page)
 {
 	const char *path = page->options->report_path;
-	const char *signature = ct_arena_printf(&page->arena, "signature %s", signature_of(page));
+	const char *signature = ct_arena_printf(&page->arena, "signature %s", ct_text_signature(page));
 	const char *report = path ? ct_arena_printf(&page->arena, "report: %s", ct_page_flat(page, path)) : NULL;
 	ct_page_newline(page);
 	if (report && ct_text_columns(report) + 3 + ct_text_columns(signature) <= page->width) {
@@ -378,13 +378,4 @@ static void print_last_line(struct ct_page *page)
 	if (report)
 		ct_page_whole(page, 0, report);
 	ct_page_whole(page, 0, signature);
-}
-
-void ct_text_rest(struct ct_page *page)
-{
-	print_consequences(page);
-	print_log(page);
-	print_run(page);
-	print_absent(page);
-	print_last_line(page);
 }

@@ -78,19 +78,12 @@ static bool open_folder(int base_fd, struct folder *f, const char *base_dir, str
 	return false;
 }
 
-// Renders into memory first: a format that fails leaves no half file.
 static bool write_rendered(int dir_fd, const char *file, const char *format, const struct ct_incident *incident, const struct ct_render_options *options,
 			   struct ct_error *err)
 {
-	CT_AUTO(ct_auto_free) char *bytes = NULL;
-	size_t length = 0;
-	FILE *out = open_memstream(&bytes, &length);
-	if (!out)
-		return ct_fail_errno(err, "%s", file);
-	bool ok = ct_renderer_find(format)->render(incident, options, out, err);
-	if (fclose(out) != 0 && ok)
-		ok = ct_fail_errno(err, "%s", file);
-	return ok && ct_write_file_at(dir_fd, file, bytes, length, err);
+	CT_AUTO(ct_auto_str) struct ct_str bytes = CT_STR_INIT;
+	return ct_render_to_str(ct_renderer_find(format), incident, options, &bytes, err) &&
+	       ct_write_file_at(dir_fd, file, ct_str_text(&bytes), bytes.length, err);
 }
 
 static bool write_summary(int dir_fd, struct ct_incident *incident, struct ct_error *err)

@@ -1,4 +1,5 @@
 // The report folder: incident.json, report.txt, log.txt, summary.json. 0700, files 0600; a reader sees the whole folder or none.
+// And in further formats, for those who want them: report.html, report.junit.xml.
 // SPDX-License-Identifier: GPL-3.0-or-later
 #ifndef CT_REPORT_H
 #define CT_REPORT_H
@@ -66,5 +67,10 @@ struct ct_marker {
 // Makes job_dir and its folder of markers (0700) when they are missing; all or nothing is seen.
 bool ct_marker_write(const char *job_dir, const struct ct_marker *marker, struct ct_error *err);
 bool ct_marker_read(const char *text, size_t length, struct ct_arena *arena, struct ct_marker *ret_marker, struct ct_error *err);
+// Formats by name, separated by commas: "html,junit". CT_USAGE names the first that does not exist and lists those that do.
+bool ct_report_check_formats(const char *formats, struct ct_error *err);
+// Writes report.EXTENSION for each of them into the folder at path. A file that fails does not keep the others from being written; err has the
+// first failure.
+bool ct_report_write_also(const struct ct_incident *incident, const char *path, const char *formats, struct ct_error *err);
 
 #endif

@@ -92,6 +92,31 @@ def the_stored_report_shows_again(b: Bench) -> None:
 
 
 @test
+def also_puts_more_formats_into_the_folder(b: Bench) -> None:
+    r = b.run(["--also", "html,junit, sarif"], [APP, "assert"])
+    names = sorted(p.name for p in r.reports[0].iterdir())
+    assert names == ["incident.json", "log.txt", "report.html", "report.junit.xml", "report.sarif", "report.txt"], names
+    assert all(stat.S_IMODE(p.stat().st_mode) == 0o600 for p in r.reports[0].iterdir())
+    assert "nll_loss_forward" in (r.reports[0] / "report.html").read_text() and "::error" not in r.text()
+    wrong = Bench().run(["--also", "html,pdf"], [APP, "assert"])
+    assert wrong.status == 125 and wrong.err.startswith(b"cudatrap: --also: 'pdf' is none of: text json html"), wrong.err
+
+
+@test
+def github_actions_is_told(b: Bench) -> None:
+    summary = b.dir / "summary.md"
+    summary.write_text("before")
+    for quiet in ([], ["-q"]):
+        r = b.run(quiet, [APP, "assert"], env={"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)})
+        lines = [line for line in r.text().splitlines() if line.startswith("::error ")]
+        assert len(lines) == 1 and "title=device-side assert in nll_loss_forward" in lines[0] and str(b.dir / "reports") in lines[0], r.text()
+        assert r.out == b.run([], [APP, "assert"]).out, "standard output is the command's own"
+    assert summary.read_text().startswith("before\n## device-side assert") and summary.read_text().count("## device-side assert") == 2
+    r = b.run([], [APP, "assert"], env={"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(b.dir / "no" / "such")})
+    assert r.status == 99 and "summary of the job was not written" in r.text(), r.text()
+
+
+@test
 def error_exitcode_is_obeyed(b: Bench) -> None:
     assert b.run(["--error-exitcode", "7"], [APP, "assert"]).status == 7
 

@@ -5,3 +5,4 @@ include tests/fuzz/diagnose.mk
 include tests/fuzz/cudagdb.mk
 include tests/fuzz/gpucore.mk
 include tests/fuzz/store.mk
+include tests/fuzz/render.mk
