@@ -94,11 +94,13 @@ def stderr_sent_to_a_file_is_read_there(b: Bench) -> None:
 
 
 @test
-def stderr_that_nobody_sees_does_not_make_the_command_wait(b: Bench) -> None:
+def stderr_that_nobody_sees_is_no_way_out(b: Bench) -> None:
     script = b.dir / "train.py"
     script.write_text(CUDA_SCRIPT)
     for where in ("2>/dev/null", "2>&-"):
-        assert b.run([], ["sh", "-c", f"exec {sys.executable} {script} {FAKECUDA} {where}"]).status == 9, where
+        fresh = Bench()
+        r = fresh.run([], ["sh", "-c", f"exec {sys.executable} {script} {FAKECUDA} {where}"])
+        assert r.status == 99 and len(r.reports) == 1, (where, r.status, r.err)
 
 
 # ---- temporary files, report folder, environment -----------------------------------------------------------------------
