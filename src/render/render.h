@@ -27,6 +27,26 @@ struct ct_renderer {
 extern const struct ct_renderer ct_renderers[];
 const struct ct_renderer *ct_renderer_find(const char *name);  // NULL: no such format
 
+// Parts of the text report, for those who show one at a time. Bits, shown in this order.
+enum ct_render_section {
+	CT_SECTION_HEADLINE = 1 << 0,
+	CT_SECTION_FACTS = 1 << 1,      // assert or exception, failing threads, place
+	CT_SECTION_STACKS = 1 << 2,     // of the host
+	CT_SECTION_DETAILS = 1 << 3,    // the rest of what the GPU told
+	CT_SECTION_LATER = 1 << 4,      // later faults and other processes
+	CT_SECTION_LOG = 1 << 5,
+	CT_SECTION_RUN = 1 << 6,        // command, time, ending, versions
+	CT_SECTION_NOTES = 1 << 7,      // what was not established
+	CT_SECTION_LAST = 1 << 8,       // report folder, signature
+	CT_SECTION_ALL = (1 << 9) - 1,
+	CT_SECTION_THREADS = 1 << 9,    // each group of threads with its place; not in the report, whose facts and details have them
+};
+// The sections that are asked for; one with nothing to say shows nothing.
+bool ct_render_sections(const struct ct_incident *incident, const struct ct_render_options *options, unsigned sections, FILE *out, struct ct_error *err);
+
+// The host thread that the report shows first: the launching one, else the one that tells most. The incident's; NULL: there is none.
+const struct ct_host_thread *ct_render_main_thread(const struct ct_incident *incident);
+
 // The short name of a kernel as people say it: no return type, parameters, scopes or template arguments. In the arena, or name itself.
 const char *ct_render_kernel_word(struct ct_arena *arena, const char *name);
 

@@ -15,6 +15,7 @@ void ct_text_details(struct ct_page *page);
 void ct_text_threads(struct ct_page *page, struct ct_rows *rows);
 void ct_text_place(struct ct_page *page, struct ct_rows *rows, const struct ct_group *group, const char *label);
 void ct_text_other_groups(struct ct_page *page, struct ct_rows *rows);
+void ct_text_all_groups(struct ct_page *page);
 const char *ct_text_count(struct ct_arena *arena, uint64_t n, const char *one, const char *many);  // "270,336 threads"
 
 // text_stack.c: the host side.
@@ -34,6 +35,10 @@ enum ct_frame_class ct_frame_class_of(const struct ct_host_frame *frame);
 bool ct_frame_in_cuda(const struct ct_host_frame *frame);  // within the CUDA libraries
 
 // text_rest.c: what came later, the output, the run, what is not known, the last line.
-void ct_text_rest(struct ct_page *page);
+void ct_text_later(struct ct_page *page);
+void ct_text_log(struct ct_page *page);
+void ct_text_run(struct ct_page *page);
+void ct_text_notes(struct ct_page *page);
+void ct_text_last(struct ct_page *page);
 
 #endif

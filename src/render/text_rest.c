@@ -10,7 +10,7 @@
 
 enum { MAX_CONSEQUENCES = 10, MAX_LOG_ROWS = 12, LINES_OF_A_ROW = 4 };
 
-static void print_consequences(struct ct_page *page)
+void ct_text_later(struct ct_page *page)
 {
 	const struct ct_incident *in = page->incident;
 	if (in->n_consequences == 0)
@@ -90,7 +90,7 @@ static void add_assert_count(struct ct_page *page, struct ct_rows *rows)
 		ct_rows_addf(page, rows, "asserts", "%s of the assert above", ct_text_count(&page->arena, lines, "line", "lines"));
 }
 
-static void print_log(struct ct_page *page)
+void ct_text_log(struct ct_page *page)
 {
 	struct ct_rows rows = {NULL, 0};
 	add_assert_count(page, &rows);
@@ -214,7 +214,7 @@ static void add_when(struct ct_page *page, struct ct_rows *rows)
 	ct_rows_add(page, rows, "time", CT_PLAIN, ct_str_text(&s));
 }
 
-static void print_run(struct ct_page *page)
+void ct_text_run(struct ct_page *page)
 {
 	const struct ct_incident *in = page->incident;
 	struct ct_rows rows = {NULL, 0};
@@ -322,7 +322,7 @@ static void add_absent(struct ct_page *page, struct list *list)
 		add_item(page, list, "source line in the kernel: its code carries no line information (nvcc -lineinfo adds it)");
 }
 
-static void print_absent(struct ct_page *page)
+void ct_text_notes(struct ct_page *page)
 {
 	const struct ct_incident *in = page->incident;
 	struct list list = {NULL, 0};
@@ -354,7 +354,7 @@ static const char *signature_of(struct ct_page *page)
 	return signature;
 }
 
-static void print_last_line(struct ct_page *page)
+void ct_text_last(struct ct_page *page)
 {
 	const char *path = page->options->report_path;
 	const char *signature = ct_arena_printf(&page->arena, "signature %s", signature_of(page));
@@ -367,13 +367,4 @@ static void print_last_line(struct ct_page *page)
 	if (report)
 		ct_page_whole(page, 0, report);
 	ct_page_whole(page, 0, signature);
-}
-
-void ct_text_rest(struct ct_page *page)
-{
-	print_consequences(page);
-	print_log(page);
-	print_run(page);
-	print_absent(page);
-	print_last_line(page);
 }
