@@ -16,6 +16,7 @@ struct subcommand {
 static const struct subcommand subcommands[] = {
 	{"run", ct_command_run},
 	{"report", ct_command_report},
+	{"shell", ct_command_shell},
 	{"doctor", ct_command_doctor},
 };
 

@@ -13,6 +13,8 @@ enum ct_engine_choice { CT_ENGINE_AUTO, CT_ENGINE_WAIT, CT_ENGINE_LIVE };
 enum ct_color_choice { CT_COLOR_AUTO, CT_COLOR_ALWAYS, CT_COLOR_NEVER };
 enum ct_after_fault { CT_FAULT_ENDS_RUN, CT_FAULT_CONTINUES };
 
+enum { CT_MAX_COMMANDS = 64 };
+
 struct ct_options {
 	char **argv;  // what is left after the options: the command, or a subcommand's operands; NULL-terminated
 	int argc;
@@ -32,6 +34,8 @@ struct ct_options {
 	const char *cuda_gdb;    // NULL: look for one
 	const char *report_dir;  // "cudatrap-reports"
 	const char *format;      // cudatrap report --format; NULL: text
+	const char *commands[CT_MAX_COMMANDS];  // cudatrap shell --command, in order
+	size_t n_commands;
 	bool help, version;
 };
 

@@ -11,7 +11,7 @@
 
 enum option_id {
 	OPT_ENGINE = 256, OPT_ASYNC, OPT_AFTER_FAULT, OPT_API_FAILURES, OPT_ERROR_EXITCODE, OPT_TIMEOUT, OPT_GRACE, OPT_DEADLINE, OPT_CUDA_GDB,
-	OPT_REPORT_DIR, OPT_FORMAT, OPT_COLOR, OPT_NATIVE, OPT_WATCH_STDOUT, OPT_QUIET, OPT_VERBOSE, OPT_HELP, OPT_VERSION,
+	OPT_REPORT_DIR, OPT_FORMAT, OPT_COMMAND, OPT_COLOR, OPT_NATIVE, OPT_WATCH_STDOUT, OPT_QUIET, OPT_VERBOSE, OPT_HELP, OPT_VERSION,
 };
 
 struct option_row {
@@ -34,6 +34,7 @@ static const struct option_row rows[] = {
 	{OPT_CUDA_GDB, 0, "cuda-gdb", "FILE", "this cuda-gdb and no other"},
 	{OPT_REPORT_DIR, 'o', "report-dir", "DIR", "where report folders go (default: cudatrap-reports)"},
 	{OPT_FORMAT, 'f', "format", "NAME", "of `cudatrap report`: text or json (default: text)"},
+	{OPT_COMMAND, 'c', "command", "COMMAND", "of `cudatrap shell`: run COMMAND instead of asking; may be repeated"},
 	{OPT_COLOR, 0, "color", "WHEN", "auto, always or never; NO_COLOR is honoured"},
 	{OPT_NATIVE, 0, "native", NULL, "show all native frames in the report"},
 	{OPT_WATCH_STDOUT, 0, "watch-stdout", NULL, "look for assert lines on standard output too"},
@@ -130,6 +131,11 @@ static bool apply(struct ct_options *o, const struct option_row *row, const char
 	case OPT_FORMAT:
 		o->format = value;
 		break;
+	case OPT_COMMAND:
+		if (o->n_commands == CT_MAX_COMMANDS)
+			return ct_fail(err, CT_USAGE, "--command: at most %d of them; more can come from standard input", CT_MAX_COMMANDS);
+		o->commands[o->n_commands++] = value;
+		return true;
 	case OPT_ASYNC:
 		o->async = true;
 		return true;
@@ -334,6 +340,7 @@ void ct_cli_print_help(FILE *out)
 {
 	fputs("Usage: cudatrap [OPTIONS] [--] COMMAND [ARG...]     run COMMAND, report the GPU fault it dies of\n"
 	      "       cudatrap report [OPTIONS] FILE...            show stored reports (incident.json or their folder)\n"
+	      "       cudatrap shell [OPTIONS] FILE                look into a GPU core dump or a stored report\n"
 	      "       cudatrap doctor                              say what works on this machine, and what does not\n"
 	      "\nOptions:\n",
 	      out);

@@ -1,2 +1,2 @@
 # Sources of commands/.
-libcudatrap_a_SOURCES += src/commands/commands.h src/commands/doctor.c src/commands/report.c src/commands/run.c
+libcudatrap_a_SOURCES += src/commands/commands.h src/commands/doctor.c src/commands/report.c src/commands/run.c src/commands/shell.c

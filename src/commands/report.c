@@ -26,7 +26,7 @@ static bool read_document(const char *operand, struct ct_str *ret_text, struct c
 	return ct_read_file(operand, MAX_DOCUMENT, ret_text, err);
 }
 
-static struct ct_render_options render_options(const struct ct_options *options)
+struct ct_render_options ct_command_render_options(const struct ct_options *options)
 {
 	const char *no_color = getenv("NO_COLOR");
 	struct winsize size;
@@ -46,7 +46,7 @@ static bool show(const struct ct_options *options, const struct ct_renderer *ren
 		return false;
 	if (!ct_incident_read_json(ct_str_text(&text), text.length, &incident, err))
 		return ct_fail_in(err, "%s", operand);
-	const struct ct_render_options r = render_options(options);
+	const struct ct_render_options r = ct_command_render_options(options);
 	return renderer->render(incident, &r, stdout, err);
 }
 

@@ -27,3 +27,4 @@ include tests/unit/hoststack.mk
 include tests/unit/diagnose.mk
 include tests/unit/cudagdb.mk
 include tests/unit/gpucore.mk
+include tests/unit/shell.mk
