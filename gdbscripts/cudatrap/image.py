@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import struct
-from typing import Dict, List, NamedTuple, Optional
+from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 MAX_IMAGE_BYTES = 2 << 30
 MAX_SECTIONS = 1 << 20
@@ -21,11 +21,20 @@ SHT_SYMTAB = 2
 STO_CUDA_ENTRY = 0x10
 # Attribute of .nv.info.KERNEL: u32 symbol, u16 offset of parameter 0 in constant bank 0, u16 size of all parameters.
 EIATTR_PARAM_CBANK = 0x0A
+# One of them for each parameter: u32 index, u16 ordinal, u16 offset, then u32 with the size from bit 18, or (version 2) u16 size.
+EIATTR_KPARAM_INFO = 0x17
+EIATTR_KPARAM_INFO_V2 = 0x45
 EIFMT_SVAL = 0x04
 
 
 class ImageError(Exception):
     """The file is not the image that it should be."""
+
+
+class Param(NamedTuple):
+    ordinal: int
+    offset: int  # from parameter 0
+    size: int
 
 
 class Section(NamedTuple):
@@ -113,19 +122,32 @@ class Image:
 
     def params_offset(self, symbol: str) -> Optional[int]:
         """Where parameter 0 of this kernel is in constant bank 0."""
+        for attribute, value in self._info(symbol):
+            if attribute == EIATTR_PARAM_CBANK and len(value) >= 8:
+                return int(struct.unpack_from("<IHH", value)[1])
+        return None
+
+    def params(self, symbol: str) -> List[Param]:
+        """The parameters of this kernel in order; empty when the image does not describe them."""
+        found = []
+        for attribute, value in self._info(symbol):
+            if attribute in (EIATTR_KPARAM_INFO, EIATTR_KPARAM_INFO_V2) and len(value) >= 12:
+                ordinal, offset = struct.unpack_from("<HH", value, 4)
+                bits, size = struct.unpack_from("<I", value, 8)[0], struct.unpack_from("<H", value, 8)[0]
+                found.append(Param(ordinal, offset, bits >> 18 if attribute == EIATTR_KPARAM_INFO else size))
+        return sorted(found)
+
+    def _info(self, symbol: str) -> Iterator[Tuple[int, bytes]]:
+        """The sized records of .nv.info.<kernel>: attribute and value."""
         section = self.by_name.get(".nv.info." + symbol)
-        if section is None:
-            return None
-        info, at = self.contents(section), 0
+        info, at = self.contents(section) if section else b"", 0
         while at + 4 <= len(info):
             form, attribute, size = struct.unpack_from("<BBH", info, at)
             at += 4
             if form != EIFMT_SVAL:
                 continue  # the value is in the two bytes that are the size otherwise
-            if attribute == EIATTR_PARAM_CBANK and size >= 8 and at + 8 <= len(info):
-                return int(struct.unpack_from("<IHH", info, at)[1])
+            yield attribute, info[at : at + size]
             at += size
-        return None
 
 
 def text_at(strings: bytes, offset: int) -> str:

@@ -364,7 +364,7 @@ bool ct_shell_run_asm(struct ct_shell_call *call, struct ct_error *err)
 	fprintf(call->out, "PC 0x%" PRIx64 "\n", l->pc);
 	if (l->has_error_pc)
 		fprintf(call->out, "error PC of the warp 0x%" PRIx64 "\n", l->error_pc);
-	ct_fail(err, CT_UNAVAILABLE, "instructions are not decoded here: cuda-gdb does it");
+	ct_fail(err, CT_UNAVAILABLE, "instructions are not decoded here: cuda-gdb does it, with cuobjdump in PATH");
 	return ct_hint(err, "cuda-gdb -ex 'target cudacore %.100s' -ex 'x/9i 0x%" PRIx64 "'", call->shell->core ? ct_shell_flat(&call->arena, call->shell->path) : "DUMP",
 		       at >= 64 ? at - 64 : at);
 }

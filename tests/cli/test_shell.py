@@ -6,6 +6,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 """
 from __future__ import annotations
 
+import ast
 import os
 import re
 import stat
@@ -226,6 +227,26 @@ def _() -> None:
     equal(got, wanted)
     if len(wanted) < 20:
         raise AssertionError(f"only {len(wanted)} commands")
+
+
+@test("the commands in cuda-gdb have names of the shell's, and their manual has their help")
+def _() -> None:
+    manual = (SRC / "doc/cudatrap-gdb.7").read_text().replace("\\-", "-").replace("\\e", "\\")
+    got = re.findall(r"\.TP\n\.B (trap .*)\n(.*)\n", manual.split(".SH COMMANDS\n")[1].split(".SH ")[0])
+    helps = dict(line.split(None, 1) for line in run(dump(LINE), "-c", "help")[1].splitlines())
+    wanted = []
+    for node in ast.parse((SRC / "gdbscripts/cudatrap/commands.py").read_text()).body:
+        text = (ast.get_docstring(node) or "").splitlines() if isinstance(node, ast.ClassDef) else []
+        usage = [line[len("Usage: "):] for line in text if line.startswith("Usage: ")]
+        if not usage:
+            continue
+        name = usage[0].split()[1]
+        wanted.append((usage[0], text[0]))
+        if name not in ("report", "args", "asm", "host"):  # these do a little more or less
+            equal((name, text[0].rstrip(".").lower()), (name, helps[name].lower()))
+        equal((name, name in helps), (name, True))
+    equal(got, wanted)
+    equal(len(got), 11)
 
 
 @test("TAB completes what exists")
