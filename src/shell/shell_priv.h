@@ -60,8 +60,9 @@ typedef bool ct_shell_run(struct ct_shell_call *call, struct ct_error *err);
 // The commands, by what they look at. report.c: the text report and its parts.
 ct_shell_run ct_shell_run_report, ct_shell_run_why, ct_shell_run_threads, ct_shell_run_log, ct_shell_run_environment, ct_shell_run_collectors,
 	ct_shell_run_exceptions;
-// thread.c: the focus and what can be seen from it.
-ct_shell_run ct_shell_run_thread, ct_shell_run_kernel, ct_shell_run_stack, ct_shell_run_regs, ct_shell_run_source, ct_shell_run_asm;
+// thread.c: the focus. code.c: what can be seen from it.
+ct_shell_run ct_shell_run_thread, ct_shell_run_kernel, ct_shell_run_stack;
+ct_shell_run ct_shell_run_regs, ct_shell_run_source, ct_shell_run_asm;
 // values.c
 ct_shell_run ct_shell_run_args, ct_shell_run_mem;
 // host.c
