@@ -21,4 +21,5 @@ include src/agent/local.mk
 include src/diagnose/local.mk
 include src/render/local.mk
 include src/report/local.mk
+include src/store/local.mk
 include src/shell/local.mk

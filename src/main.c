@@ -1,8 +1,10 @@
 // cudatrap: subcommands.
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <fcntl.h>
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "commands/commands.h"
@@ -17,6 +19,8 @@ static const struct subcommand subcommands[] = {
 	{"run", ct_command_run},
 	{"report", ct_command_report},
 	{"shell", ct_command_shell},
+	{"list", ct_command_list},
+	{"merge", ct_command_merge},
 	{"doctor", ct_command_doctor},
 };
 
@@ -37,22 +41,40 @@ static int complain(const struct ct_error *err)
 	return 125;
 }
 
+// A standard stream that is closed would be the next file that we open. Opened the wrong way round it stays what it is to us, an error
+// when it is used, and to the command: close-on-exec.
+static void reserve_stdio(void)
+{
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC) < 0)
+			return;
+}
+
+static int print_version(void)
+{
+	puts("cudatrap " CT_VERSION);
+	return fflush(stdout) == 0 ? 0 : 125;
+}
+
+static int print_help(void)
+{
+	ct_cli_print_help(stdout);
+	return fflush(stdout) == 0 ? 0 : 125;
+}
+
 int main(int argc, char **argv)
 {
 	CT_AUTO(ct_arena_done) struct ct_arena arena = CT_ARENA_INIT;
 	struct ct_error err = CT_ERROR_INIT;
 	struct ct_options options;
+	reserve_stdio();
 	setlocale(LC_CTYPE, "");
 	if (!ct_cli_parse(&arena, argc, argv, &options, &err))
 		return complain(&err);
-	if (options.help) {
-		ct_cli_print_help(stdout);
-		return fflush(stdout) == 0 ? 0 : 125;
-	}
-	if (options.version) {
-		puts("cudatrap " CT_VERSION);
-		return fflush(stdout) == 0 ? 0 : 125;
-	}
+	if (options.help)
+		return print_help();
+	if (options.version)
+		return print_version();
 	const struct subcommand *found = find_subcommand(&options, argv);
 	if (!found)
 		return ct_command_run(&options);
@@ -60,5 +82,5 @@ int main(int argc, char **argv)
 	struct ct_options again;
 	if (!ct_cli_parse_more(&options, &again, &err))
 		return complain(&err);
-	return again.help ? (ct_cli_print_help(stdout), 0) : found->run(&again);
+	return again.help ? print_help() : again.version ? print_version() : found->run(&again);
 }

@@ -4,6 +4,9 @@
 Importing registers nothing and reads nothing:
 
 model.py     plain records in, plain dicts out; knows no gdb, runs in any Python 3.8
+arguments.py kernel arguments: types from a signature, values from bytes; no gdb
+rules.py     which elements the failing threads read, by data/assert-values.tsv; no gdb
+values.py    arguments, elements of arrays in device memory and locals, read at the stop
 image.py     the few facts that cuda-gdb does not tell, from the ELF images of the GPU code; no gdb either
 focus.py     moves the focus and puts it back
 collect.py   the GPU's state, through gdb.cuda and expressions, as the dict that emit.py writes
@@ -13,5 +16,5 @@ live.py      what the front-end runs when the whole program runs under cuda-gdb
 commands.py  the commands for people; commands.register() makes them
 stop.py      what they ask: the fault at which the program stands, read once a stop
 tool.py      the cudatrap program, which has the words of the report
-values.py    types and bytes of kernel arguments as text; no gdb
+shellvalues.py  bytes of kernel arguments as those commands show them; no gdb
 """

@@ -12,7 +12,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import gdb
 
-from . import focus, model
+from . import arguments, focus, model, rules, values
 from .image import Image, ImageError
 from .model import Dim3, GridKey, Json
 
@@ -37,6 +37,10 @@ class State:
         self.images: Dict[str, Optional[Image]] = {}
         self.short_names: Dict[GridKey, str] = {}
         self.notes: List[str] = []
+        self.arguments: List[arguments.Argument] = []
+        self.rule: Optional[rules.Rule] = None
+        self.memory: List[Json] = []
+        self.locals: List[Json] = []
 
 
 class Partial(Exception):
@@ -115,6 +119,44 @@ def read_frames(state: State) -> None:
         raise Partial("; ".join(failures))
 
 
+def read_arguments(state: State) -> None:
+    """Of the failing kernel; then names, where the table of known kernels has them and debug information has not."""
+    if not state.groups:
+        return
+    warp, lane = state.groups[0].first_lanes[0]
+    with focus.kept():
+        focus.to_lane(warp.device, warp.sm, warp.warp, lane.lane)
+        found = kernel_symbol(state)
+        if found is None:
+            raise Partial("the kernel's image is not known, and with it the places of its arguments")
+        symbol, image = found
+        signature = demangle(symbol)
+        state.arguments = values.read_arguments(image, symbol, signature)
+        state.locals = values.read_locals()
+    table = values.load_rules()
+    state.rule = rules.choose(table, signature, state.arguments)
+    if state.rule and not any(a.name for a in state.arguments):
+        state.arguments = rules.named(state.rule, state.arguments)
+    missing = [str(a.parameter.ordinal) for a in state.arguments if a.parameter.size and not a.data]
+    if missing:
+        raise Partial(f"arguments that could not be read: {', '.join(missing[:16])}")
+
+
+def read_memory(state: State) -> None:
+    """Integers in the arrays that the arguments point to."""
+    if not state.groups or not state.arguments:
+        return
+    kernel = state.kernels.get(state.groups[0].grid_key, {})
+    grid, block, launch = extent(kernel.get("grid_dim")), extent(kernel.get("block_dim")), None
+    found = state.arguments
+    if state.rule:
+        found = rules.named(state.rule, found)  # debug information may call them otherwise
+        if grid and block:
+            launch = rules.Launch(kernel.get("name", ""), grid, block, {a.name: a for a in found if a.name})
+    threads = [(warp.block, lane.thread) for warp, lane in state.groups[0].first_lanes]
+    state.memory = values.read_arrays(found, state.rule, launch, threads)
+
+
 Probe = Tuple[str, Callable[[State], None]]
 PROBES: List[Probe] = [
     ("gpu-devices", read_devices),
@@ -123,6 +165,8 @@ PROBES: List[Probe] = [
     ("gpu-kernel-table", read_short_names),
     ("gpu-kernels", read_kernels),
     ("gpu-frames", read_frames),
+    ("gpu-arguments", read_arguments),
+    ("gpu-memory", read_memory),
 ]
 
 
@@ -161,6 +205,8 @@ def document(state: State, rows: List[Json], milliseconds: float) -> Json:
         detail = "; ".join(f"{row['name']}: {row.get('detail', row['status'])}" for row in bad)
     if state.devices:
         result["gpu"] = gpu(state, lost)
+    if state.locals:
+        result["values"] = state.locals
     result["collectors"] = [model.row("gpu", status, milliseconds, detail)] + rows
     if state.notes:
         result["notes"] = state.notes
@@ -178,6 +224,10 @@ def gpu(state: State, lost: List[model.SmException]) -> Json:
     if others:
         part["other_kernels"] = others
     part["groups"] = [group_dict(state, group) for group in state.groups]
+    if state.arguments:
+        part["arguments"] = [argument.row() for argument in state.arguments]
+    if state.memory:
+        part["memory"] = state.memory
     if lost:
         counts: Dict[int, int] = {}
         for e in lost:

@@ -9,7 +9,7 @@ from typing import Any, List, Optional, Tuple
 
 import gdb
 
-from . import collect, emit, image, model, stop, tool, values
+from . import arguments, collect, emit, image, model, shellvalues, stop, tool
 from .model import Dim3, Json
 from .stop import Place, Stop
 
@@ -138,7 +138,7 @@ class TrapArgs(TrapCommand):
         params, types = parameters(found)
         for i, param in enumerate(params):
             type_ = types[i] if types else None
-            show(f"arg{i:<2} {type_ or f'{param.size} bytes'} = {values.text_of(type_, argument_bytes(found, param))}")
+            show(f"arg{i:<2} {type_ or f'{param.size} bytes'} = {shellvalues.text_of(type_, argument_bytes(found, param))}")
         if not params:
             show("the kernel takes no arguments")
 
@@ -231,7 +231,7 @@ class TrapArg(gdb.Function):
         data = argument_bytes(found, params[n])
         if len(data) not in (1, 2, 4, 8):
             raise gdb.GdbError(f"argument {n} is a structure of {len(data)} bytes")
-        text = values.text_of(types[n] if types else None, data)
+        text = shellvalues.text_of(types[n] if types else None, data)
         if re.match(r"^-?\d+$|^0x", text):
             return int(text, 0)
         return {"true": True, "false": False}.get(text, float(text) if re.match(r"^-?[\d.einf+-]+$|^nan$", text) else 0)
@@ -315,18 +315,20 @@ def show_focus(found: Stop) -> None:
 # ---- arguments ------------------------------------------------------------------------------------------------------
 
 
-def parameters(found: Stop) -> Tuple[List[image.Param], Optional[List[str]]]:
+def parameters(found: Stop) -> Tuple[List[arguments.Parameter], Optional[List[str]]]:
     """The parameters of the kernel in focus, and their types when all are known."""
     found.in_focus()
     symbol = collect.kernel_symbol(found.state)
     if symbol is None:
         raise gdb.GdbError("the code of this kernel is not known, so neither are its parameters")
-    params = symbol[1].params(symbol[0])
-    types = values.parameter_types(collect.demangle(symbol[0]))
+    params = symbol[1].parameters(symbol[0])
+    types = arguments.parameter_types(collect.demangle(symbol[0]))
+    if types == ["void"]:
+        types = []
     return params, types if types is not None and len(types) == len(params) else None
 
 
-def argument_bytes(found: Stop, param: image.Param) -> bytes:
+def argument_bytes(found: Stop, param: arguments.Parameter) -> bytes:
     base = found.kernel(found.in_focus()).get("params_offset")
     if base is None:
         raise gdb.GdbError("where the kernel's arguments are is not known")

@@ -11,6 +11,8 @@ import os
 import struct
 from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
 
+from .arguments import Parameter
+
 MAX_IMAGE_BYTES = 2 << 30
 MAX_SECTIONS = 1 << 20
 INSTRUCTION_BYTES = 16  # Volta and later
@@ -21,20 +23,16 @@ SHT_SYMTAB = 2
 STO_CUDA_ENTRY = 0x10
 # Attribute of .nv.info.KERNEL: u32 symbol, u16 offset of parameter 0 in constant bank 0, u16 size of all parameters.
 EIATTR_PARAM_CBANK = 0x0A
-# One of them for each parameter: u32 index, u16 ordinal, u16 offset, then u32 with the size from bit 18, or (version 2) u16 size.
+# A parameter: u32 index, u16 ordinal, u16 offset, u32 of which the upper 14 bits are the size.
 EIATTR_KPARAM_INFO = 0x17
+# The same with u16 size, u16 flags: where 14 bits do not reach.
 EIATTR_KPARAM_INFO_V2 = 0x45
 EIFMT_SVAL = 0x04
+MAX_PARAMETERS = 4096  # a kernel's are 32,764 bytes at most (CUDA C++ guide, 12.1 and later)
 
 
 class ImageError(Exception):
     """The file is not the image that it should be."""
-
-
-class Param(NamedTuple):
-    ordinal: int
-    offset: int  # from parameter 0
-    size: int
 
 
 class Section(NamedTuple):
@@ -120,27 +118,12 @@ class Image:
                             self._kernels.add(text_at(strings, name))
         return symbol in self._kernels
 
-    def params_offset(self, symbol: str) -> Optional[int]:
-        """Where parameter 0 of this kernel is in constant bank 0."""
-        for attribute, value in self._info(symbol):
-            if attribute == EIATTR_PARAM_CBANK and len(value) >= 8:
-                return int(struct.unpack_from("<IHH", value)[1])
-        return None
-
-    def params(self, symbol: str) -> List[Param]:
-        """The parameters of this kernel in order; empty when the image does not describe them."""
-        found = []
-        for attribute, value in self._info(symbol):
-            if attribute in (EIATTR_KPARAM_INFO, EIATTR_KPARAM_INFO_V2) and len(value) >= 12:
-                ordinal, offset = struct.unpack_from("<HH", value, 4)
-                bits, size = struct.unpack_from("<I", value, 8)[0], struct.unpack_from("<H", value, 8)[0]
-                found.append(Param(ordinal, offset, bits >> 18 if attribute == EIATTR_KPARAM_INFO else size))
-        return sorted(found)
-
-    def _info(self, symbol: str) -> Iterator[Tuple[int, bytes]]:
-        """The sized records of .nv.info.<kernel>: attribute and value."""
+    def _records(self, symbol: str) -> Iterator[Tuple[int, bytes]]:
+        """Attribute and value of the records about this kernel."""
         section = self.by_name.get(".nv.info." + symbol)
-        info, at = self.contents(section) if section else b"", 0
+        if section is None:
+            return
+        info, at = self.contents(section), 0
         while at + 4 <= len(info):
             form, attribute, size = struct.unpack_from("<BBH", info, at)
             at += 4
@@ -148,6 +131,26 @@ class Image:
                 continue  # the value is in the two bytes that are the size otherwise
             yield attribute, info[at : at + size]
             at += size
+
+    def params_offset(self, symbol: str) -> Optional[int]:
+        """Where parameter 0 of this kernel is in constant bank 0."""
+        for attribute, value in self._records(symbol):
+            if attribute == EIATTR_PARAM_CBANK and len(value) >= 8:
+                return int(struct.unpack_from("<IHH", value)[1])
+        return None
+
+    def parameters(self, symbol: str) -> List[Parameter]:
+        """Ordinal, offset and size of each parameter of this kernel, by ordinal."""
+        rows = []
+        for attribute, value in self._records(symbol):
+            if len(value) < 12 or len(rows) == MAX_PARAMETERS:
+                continue
+            _, ordinal, offset, size, _ = struct.unpack_from("<IHHHH", value)
+            if attribute == EIATTR_KPARAM_INFO:
+                rows.append(Parameter(ordinal, offset, struct.unpack_from("<I", value, 8)[0] >> 18))
+            elif attribute == EIATTR_KPARAM_INFO_V2:
+                rows.append(Parameter(ordinal, offset, size))
+        return sorted(rows)
 
 
 def text_at(strings: bytes, offset: int) -> str:

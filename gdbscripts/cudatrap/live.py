@@ -5,6 +5,7 @@ The program must not notice: its input and output are its own, its arguments arr
 what it would have been. Parameters come in the environment (src/cudagdb/live.c sets them):
 
 CUDATRAP_GDB_OUT           JSON of the first fault; of the next ones with .2, .3, ... behind it
+CUDATRAP_GDB_DATA          folder of assert-values.tsv
 CUDATRAP_GDB_STATUS        JSON about the program: {"pid": N} from its start, then also "exited": N, "signaled": N, "aborted": true
 CUDATRAP_GDB_HOST          JSON of the host threads' stacks at the first fault, written before CUDATRAP_GDB_OUT
 CUDATRAP_GDB_READ          appears when the front-end has read the stopped program; then it goes on

@@ -4,6 +4,7 @@
 Parameters come in the environment, so that no path needs quoting in a gdb command:
 
 CUDATRAP_GDB_OUT     where to write the JSON; required
+CUDATRAP_GDB_DATA    folder of assert-values.tsv
 CUDATRAP_GDB_AFTER   detach: let the process go on; leave: end without detaching; empty for a dump
 """
 

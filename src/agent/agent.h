@@ -5,9 +5,15 @@
 // document and a newline, then end of file:
 //   {"version":1,"pid":N,"python":"3.12.3","threads":[{"tid":N,"name":"MainThread","frames":[{"function":"f","file":"x.py","line":3}]}]}
 // or {"version":1,"pid":N,"error":"..."} ("no Python in this process", "...").
+// "tensors\n" is answered with the arrays that Python's frames know by name, in the form of the incident's "tensors", where no library of
+// arrays is in use with an empty list of libraries; detail is "" when the list is whole:
+//   {"version":1,"pid":N,"python":"3.12.3","libraries":["torch"],"detail":"","tensors":[{"name":"y","library":"torch","role":"local",...}]}
 // Frames are innermost first, at most 256 a thread, 512 threads. tid is 0 where Python does not know it, line 0 where there is none.
 // The text is all ASCII. There are no source lines: opening a file inside the target may run the program's own audit hooks, so the
 // reader adds them from the file.
+//
+// When the driver waits for a debugger (engine wait) the agent connects to DIR/waiting, if that is there: the process id of the
+// connection says who waits.
 // SPDX-License-Identifier: GPL-3.0-or-later
 #ifndef CT_AGENT_H
 #define CT_AGENT_H
@@ -18,7 +24,7 @@
 
 #include "base/base.h"
 
-// Asks the agent in process pid; request is the line without its end ("stacks"). Appends the document, at most 16 MiB and not parsed, to
+// Asks the agent in process pid; request is the line without its end ("stacks", "tensors"). Appends the document, at most 16 MiB and not parsed, to
 // ret_json, which stays as it was on failure. CT_NOT_FOUND: no agent there; CT_TIMEOUT: it did not answer by deadline_us (ct_now_us()
 // scale; the GIL is not to be had); CT_UNAVAILABLE: it went away without a word; CT_FORMAT: in the middle of its answer; CT_LIMIT: too long.
 bool ct_agent_ask(const char *agent_dir, pid_t pid, const char *request, int64_t deadline_us, struct ct_str *ret_json, struct ct_error *err);

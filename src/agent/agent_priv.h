@@ -1,5 +1,5 @@
 // What the files of libcudatrap-agent.so share. This code runs inside programs that are not ours: libc only, nothing exported but
-// dlsym, no symbol newer than glibc 2.17 (GLIBC_BASE below), no thread-local storage, and no output.
+// dlsym and fprintf, no symbol newer than glibc 2.17 (GLIBC_BASE below), no thread-local storage, and no output.
 // SPDX-License-Identifier: GPL-3.0-or-later
 #ifndef CT_AGENT_PRIV_H
 #define CT_AGENT_PRIV_H
@@ -31,6 +31,8 @@ bool ct_agent_is_fork(void);     // the process was forked from one that had the
 // listen.c: the socket, opened by the thread that comes to use CUDA, so that whoever asks later finds it, and closed where the thread
 // could not be started; and the thread that serves it (pthread_create's signature).
 bool ct_agent_open_socket(void);
+// Where the supervisor wants GPU core dumps (DIR/dumps is there): a FIFO named after this process, for the driver to write to.
+void ct_agent_offer_fifo(void);
 void ct_agent_close_socket(void);
 void *ct_agent_listen(void *unused);
 // In a child after fork: closes what it inherited of the parent's sockets. Async-signal-safe.
@@ -39,5 +41,7 @@ void ct_agent_close_inherited(void);
 // python.c: the stacks of all Python threads as the text of a JSON array, malloc()ed. On failure false, and *ret_why is a sentence in plain
 // ASCII without quotes (static storage). Waits for the GIL, without limit.
 bool ct_agent_python_stacks(char **ret_threads, char ret_version[32], const char **ret_why);
+// The same for the arrays that their frames know: the members "libraries", "detail" and "tensors" of the answer.
+bool ct_agent_python_tensors(char **ret_members, char ret_version[32], const char **ret_why);
 
 #endif

@@ -1,4 +1,4 @@
-// The one function the agent exports: dlsym, which sees that a program looks for the CUDA driver and then gets out of the way.
+// dlsym as programs see it: it notices that one looks for the CUDA driver and then gets out of the way.
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <dlfcn.h>
 #include <stdatomic.h>

@@ -147,19 +147,37 @@ static void send_error(int fd, const char *why)
 	send_text(fd, text, (size_t)n);
 }
 
-static void answer_stacks(int fd)
+struct request {
+	const char *line;
+	const char *head;  // in front of what Python says
+	bool (*ask)(char **ret_text, char ret_version[32], const char **ret_why);
+};
+
+static void answer(int fd, const struct request *request)
 {
-	char *threads = NULL;
+	char *text = NULL;
 	char version[32] = "", head[128];
 	const char *why = NULL;
-	if (!ct_agent_python_stacks(&threads, version, &why)) {
+	if (!request->ask(&text, version, &why)) {
 		send_error(fd, why);
 		return;
 	}
-	int n = snprintf(head, sizeof head, "{\"version\":1,\"pid\":%d,\"python\":\"%s\",\"threads\":", (int)getpid(), version);
-	if (send_text(fd, head, (size_t)n) && send_text(fd, threads, strlen(threads)))
+	int n = snprintf(head, sizeof head, "{\"version\":1,\"pid\":%d,\"python\":\"%s\",%s", (int)getpid(), version, request->head);
+	if (send_text(fd, head, (size_t)n) && send_text(fd, text, strlen(text)))
 		send_text(fd, "}\n", 2);
-	free(threads);
+	free(text);
+}
+
+static const struct request *find_request(const char *line)
+{
+	static const struct request requests[] = {
+		{"stacks", "\"threads\":", ct_agent_python_stacks},
+		{"tensors", "", ct_agent_python_tensors},
+	};
+	for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++)
+		if (strcmp(line, requests[i].line) == 0)
+			return &requests[i];
+	return NULL;
 }
 
 static void serve(int fd)
@@ -170,8 +188,9 @@ static void serve(int fd)
 	char line[REQUEST_MAX];
 	if (!is_allowed(fd) || !read_request(fd, line))
 		return;
-	if (strcmp(line, "stacks") == 0)
-		answer_stacks(fd);
+	const struct request *request = find_request(line);
+	if (request)
+		answer(fd, request);
 	else
 		send_error(fd, "unknown request");
 }
@@ -254,4 +273,12 @@ void *ct_agent_listen(void *unused)
 	ct_agent_close_socket();
 	ct_agent_not_listening();
 	return NULL;
+}
+
+void ct_agent_offer_fifo(void)
+{
+	char path[4200];
+	int n = snprintf(path, sizeof path, "%s/dumps/%d", ct_agent_dir(), (int)getpid());
+	if (n > 0 && (size_t)n < sizeof path)
+		mkfifo(path, 0600);  // fails where nobody wants dumps, and that is all
 }

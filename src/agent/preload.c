@@ -124,9 +124,20 @@ static bool start_listening(void)
 	if (rc == EINVAL)  // glibc takes the libraries' static TLS from the stack, and theirs is larger
 		rc = create_thread(0);
 	sigprocmask(SIG_SETMASK, &before, NULL);
+	ct_agent_offer_fifo();
 	if (rc != 0)
 		ct_agent_close_socket();
 	return rc == 0;
+}
+
+// The driver, about to be initialized, reads the variable; with it a fault makes the process wait for somebody who has read its line on
+// stderr. Where that goes nowhere the process would wait for ever: there it must fail as it does without us.
+static void do_not_wait_unseen(void)
+{
+	char target[16];
+	ssize_t n = readlink("/proc/self/fd/2", target, sizeof target);
+	if (n < 0 ? errno == ENOENT : n == (ssize_t)strlen("/dev/null") && memcmp(target, "/dev/null", (size_t)n) == 0)
+		unsetenv("CUDA_DEVICE_WAITS_ON_EXCEPTION");
 }
 
 void ct_agent_cuda_seen(void)
@@ -135,6 +146,8 @@ void ct_agent_cuda_seen(void)
 		return;
 	int saved = errno;
 	pid_t self = getpid(), seen = atomic_load(&agent.listening);
+	if (seen != self)
+		do_not_wait_unseen();
 	if (seen != self && atomic_compare_exchange_strong(&agent.listening, &seen, self) && !start_listening())
 		ct_agent_not_listening();
 	errno = saved;

@@ -1,4 +1,4 @@
-// Python of the process we are in, if it has one: its functions by name, its GIL, and stacks.py run under it.
+// Python of the process we are in, if it has one: its functions by name, its GIL, and stacks.py or tensors.py run under it.
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <stdint.h>
 #include <stdio.h>
@@ -8,8 +8,11 @@
 
 #include "agent/agent_priv.h"
 
-static const char snippet[] = {
+static const char stacks_snippet[] = {
 #include "agent/stacks_py.inc"
+	'\0'};
+static const char tensors_snippet[] = {
+#include "agent/tensors_py.inc"
 	'\0'};
 
 // Of CPython's stable C interface, 3.8 to 3.14 (Include/*.h). A PyObject is a void * here: we do not look inside.
@@ -19,12 +22,14 @@ static const char snippet[] = {
 	X(int, PyGILState_Ensure, (void)) \
 	X(void, PyGILState_Release, (int)) \
 	X(void, Py_DecRef, (void *)) \
+	X(void, Py_IncRef, (void *)) \
 	X(void *, PyDict_New, (void)) \
 	X(void, PyDict_Clear, (void *)) \
 	X(void *, PyDict_GetItemString, (void *, const char *)) \
 	X(int, PyDict_SetItemString, (void *, const char *, void *)) \
 	X(void *, PyErr_Occurred, (void)) \
 	X(void, PyErr_Clear, (void)) \
+	X(int, PyDict_Next, (void *, intptr_t *, void **, void **)) \
 	X(void *, PyEval_GetBuiltins, (void)) \
 	X(void *, PyImport_GetModuleDict, (void)) \
 	X(void *, PyLong_FromLong, (long)) \
@@ -87,13 +92,32 @@ static bool put_borrowed(const struct python *py, void *names, const char *name,
 	return value && py->PyDict_SetItemString(names, name, value) == 0;
 }
 
+static bool is_version(const struct python *py, const char *minor)
+{
+	const char *version = py->Py_GetVersion();
+	size_t n = strlen(minor);
+	return strncmp(version, minor, n) == 0 && version[n] == '.';
+}
+
+// Up to 3.12 a frame has a dict of its own for its locals.
+static bool has_snapshots(const struct python *py)
+{
+	static const char *const versions[] = {"3.8", "3.9", "3.10", "3.11", "3.12"};
+	for (size_t i = 0; i < sizeof versions / sizeof versions[0]; i++)
+		if (is_version(py, versions[i]))
+			return true;
+	return false;
+}
+
 static bool fill_namespace(const struct python *py, void *names)
 {
 	return put_borrowed(py, names, "__builtins__", py->PyEval_GetBuiltins()) &&
 	       put_borrowed(py, names, "current_frames", py->PySys_GetObject("_current_frames")) &&
 	       put_borrowed(py, names, "modules", py->PyImport_GetModuleDict()) &&
 	       put_new(py, names, "own", py->PyLong_FromUnsignedLong(py->PyThread_get_thread_ident())) &&
-	       put_new(py, names, "pid", py->PyLong_FromLong(getpid())) && put_new(py, names, "is_fork", py->PyLong_FromLong(ct_agent_is_fork()));
+	       put_new(py, names, "pid", py->PyLong_FromLong(getpid())) && put_new(py, names, "is_fork", py->PyLong_FromLong(ct_agent_is_fork())) &&
+	       put_new(py, names, "held", py->PyDict_New()) &&
+	       put_new(py, names, "is_snapshot", py->PyLong_FromLong(has_snapshots(py)));
 }
 
 static char *copy_result(const struct python *py, void *names)
@@ -107,8 +131,23 @@ static char *copy_result(const struct python *py, void *names)
 	return copy;
 }
 
+// Of what the snippet touched, whatever has no owner left but us is never freed: another thread dropped it meanwhile, and freeing it
+// here would run its finalizer, or CUDA's allocator, in our thread. No Python code runs between the look and the end of held.
+// The count is the first 32 bits of an object, in all versions with a GIL on little-endian machines (Include/object.h).
+static void keep_orphans(const struct python *py, void *names)
+{
+	void *held = py->PyDict_GetItemString(names, "held"), *key, *object;
+	intptr_t at = 0;
+	while (held && py->PyDict_Next(held, &at, &key, &object)) {
+		uint32_t owners;
+		memcpy(&owners, object, sizeof owners);
+		if (owners == 1)
+			py->Py_IncRef(object);
+	}
+}
+
 // With the GIL held. NULL: something went wrong in Python, and its error is cleared.
-static char *run_snippet(const struct python *py)
+static char *run_snippet(const struct python *py, const char *snippet)
 {
 	void *names = py->PyDict_New();
 	if (!names) {
@@ -123,17 +162,18 @@ static char *run_snippet(const struct python *py)
 	}
 	if (py->PyErr_Occurred())
 		py->PyErr_Clear();
+	keep_orphans(py, names);
 	py->PyDict_Clear(names);  // its functions refer to it: without this only the collector would free it
 	py->Py_DecRef(names);
 	return copy;
 }
 
 // The collector would run the program's finalizers in our thread.
-static char *run_snippet_uncollected(const struct python *py)
+static char *run_snippet_uncollected(const struct python *py, const char *snippet)
 {
 	bool can_switch = py->PyGC_Disable && py->PyGC_Enable;
 	bool was_on = can_switch && py->PyGC_Disable();
-	char *copy = run_snippet(py);
+	char *copy = run_snippet(py, snippet);
 	if (was_on)
 		py->PyGC_Enable();
 	return copy;
@@ -148,7 +188,8 @@ static void copy_version(const char *text, char ret_version[32])
 	ret_version[n] = '\0';
 }
 
-bool ct_agent_python_stacks(char **ret_threads, char ret_version[32], const char **ret_why)
+// *ret_why is set to why there is no asking; else it stays as it is.
+static bool ask_python(const char *snippet, char **ret_text, char ret_version[32], const char **ret_why)
 {
 	struct python py;
 	const char *why = NULL;
@@ -168,12 +209,19 @@ bool ct_agent_python_stacks(char **ret_threads, char ret_version[32], const char
 	// A state of our own for this thread: the program's trace and profile functions belong to its threads' states. If Python shuts down
 	// while we wait here, it ends or parks this thread, as it does with any.
 	int gil = py.PyGILState_Ensure();
-	char *threads = run_snippet_uncollected(&py);
+	*ret_text = run_snippet_uncollected(&py, snippet);
 	py.PyGILState_Release(gil);
-	if (!threads) {
-		*ret_why = "Python could not list its stacks";
-		return false;
-	}
-	*ret_threads = threads;
-	return true;
+	return *ret_text != NULL;
+}
+
+bool ct_agent_python_stacks(char **ret_threads, char ret_version[32], const char **ret_why)
+{
+	*ret_why = "Python could not list its stacks";
+	return ask_python(stacks_snippet, ret_threads, ret_version, ret_why);
+}
+
+bool ct_agent_python_tensors(char **ret_members, char ret_version[32], const char **ret_why)
+{
+	*ret_why = "Python could not list its tensors";
+	return ask_python(tensors_snippet, ret_members, ret_version, ret_why);
 }

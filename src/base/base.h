@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/auto.h"
 #include "base/clock.h"
+#include "base/demangle.h"
 #include "base/error.h"
 #include "base/io.h"
 #include "base/str.h"

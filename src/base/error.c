@@ -7,6 +7,17 @@
 #include <stdio.h>
 #include <string.h>
 
+// Puts more text behind the first n bytes; n as snprintf() gave it, so it may be past the end: then there is no room.
+static void add_text(struct ct_error *err, int n, const char *more)
+{
+	if (n < 0 || (size_t)n >= sizeof err->text)
+		return;
+	size_t room = sizeof err->text - (size_t)n - 1, length = strlen(more);
+	size_t kept = length < room ? length : room;
+	memcpy(err->text + n, more, kept);
+	err->text[(size_t)n + kept] = '\0';
+}
+
 bool ct_fail(struct ct_error *err, enum ct_code code, const char *format, ...)
 {
 	if (!err)
@@ -29,8 +40,8 @@ bool ct_fail_errno(struct ct_error *err, const char *format, ...)
 	va_start(ap, format);
 	int n = vsnprintf(err->text, sizeof err->text, format, ap);
 	va_end(ap);
-	if (n >= 0 && (size_t)n < sizeof err->text)
-		snprintf(err->text + n, sizeof err->text - (size_t)n, ": %s", strerror(saved));
+	add_text(err, n, ": ");
+	add_text(err, n < 0 ? n : n + 2, strerror(saved));
 	err->code = saved == ENOENT ? CT_NOT_FOUND : saved == EPERM || saved == EACCES ? CT_DENIED : CT_SYSTEM;
 	err->hint[0] = '\0';
 	errno = saved;
@@ -47,8 +58,8 @@ bool ct_fail_in(struct ct_error *err, const char *format, ...)
 	va_start(ap, format);
 	int n = vsnprintf(err->text, sizeof err->text, format, ap);
 	va_end(ap);
-	if (n >= 0 && (size_t)n < sizeof err->text)
-		snprintf(err->text + n, sizeof err->text - (size_t)n, ": %s", inner);
+	add_text(err, n, ": ");
+	add_text(err, n < 0 ? n : n + 2, inner);
 	return false;
 }
 

@@ -76,3 +76,39 @@ bool ct_write_file_at(int dir_fd, const char *name, const void *bytes, size_t le
 		unlinkat(dir_fd, temporary, 0);
 	return ok;
 }
+
+bool ct_copy_fd(int in, int out, struct ct_error *err)
+{
+	char buffer[65536];
+	for (;;) {
+		ssize_t n = read(in, buffer, sizeof buffer);
+		if (n == 0)
+			return true;
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return ct_fail_errno(err, "read");
+		if (!ct_write_all(out, buffer, (size_t)n, err))
+			return false;
+	}
+}
+
+bool ct_copy_file(const char *from, const char *to, struct ct_error *err)
+{
+	CT_AUTO(ct_auto_close) int in = open(from, O_RDONLY | O_CLOEXEC);
+	if (in < 0)
+		return ct_fail_errno(err, "%s", from);
+	CT_AUTO(ct_auto_close) int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (out < 0)
+		return ct_fail_errno(err, "%s", to);
+	if (ct_copy_fd(in, out, err))
+		return true;
+	unlink(to);
+	return ct_fail_in(err, "%s", to);
+}
+
+const char *ct_data_dir(void)
+{
+	const char *dir = getenv("CUDATRAP_DATA");
+	return dir && *dir ? dir : CT_PKGDATADIR;
+}

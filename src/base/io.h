@@ -18,5 +18,12 @@ bool ct_read_file(const char *path, size_t limit_bytes, struct ct_str *ret_text,
 // Writes dir_fd/name with mode 0600 under a temporary name, then renames: readers see all or nothing.
 // dir_fd may be AT_FDCWD.
 bool ct_write_file_at(int dir_fd, const char *name, const void *bytes, size_t length, struct ct_error *err);
+// The folder of the tables that come with cudatrap: CUDATRAP_DATA, else where they are installed.
+const char *ct_data_dir(void);
+
+// Copies everything that can be read from in to out.
+bool ct_copy_fd(int in, int out, struct ct_error *err);
+// Copies the file from to a new file to, mode 0600; a half-written one is removed.
+bool ct_copy_file(const char *from, const char *to, struct ct_error *err);
 
 #endif

@@ -9,7 +9,8 @@
 
 #include "base/base.h"
 
-enum ct_engine_choice { CT_ENGINE_AUTO, CT_ENGINE_WAIT, CT_ENGINE_LIVE };
+enum ct_engine_choice { CT_ENGINE_AUTO, CT_ENGINE_WAIT, CT_ENGINE_CORE, CT_ENGINE_LIVE };
+enum ct_dump_choice { CT_DUMP_LIGHT, CT_DUMP_MEMORY, CT_DUMP_FULL };
 enum ct_color_choice { CT_COLOR_AUTO, CT_COLOR_ALWAYS, CT_COLOR_NEVER };
 enum ct_after_fault { CT_FAULT_ENDS_RUN, CT_FAULT_CONTINUES };
 
@@ -23,7 +24,12 @@ struct ct_options {
 	enum ct_after_fault after_fault;
 	bool async;          // do not set CUDA_LAUNCH_BLOCKING=1
 	bool api_failures;   // engine live: stop at failing CUDA calls too
+	enum ct_dump_choice dump;  // engine core: what the driver writes
+	bool keep_dump;            // engine core: in the report folder
+	int64_t dump_limit_mib;    // engine core: what is longer is cut
+	bool raw;                  // cudatrap report: every table of a dump
 	bool watch_stdout;   // look for assert lines on stdout as well
+	unsigned width;      // columns of the text report; 0: the terminal's, else 80
 	bool native;         // all native frames in the text report
 	bool quiet;          // no report on stderr; the folder only
 	bool verbose;        // say what is done, pass cuda-gdb's own output on
@@ -33,7 +39,12 @@ struct ct_options {
 	int64_t deadline_ms; // for everything collected after a fault
 	const char *cuda_gdb;    // NULL: look for one
 	const char *report_dir;  // "cudatrap-reports"
-	const char *format;      // cudatrap report --format; NULL: text
+	const char *job_dir;     // where the ranks of a job leave reports and markers; NULL: no markers
+	const char *since;       // list, merge: only reports from then on; NULL: all
+	const char *known;       // list: file of signatures that are known; NULL: none
+	const char *job;         // merge: this job's reports only; NULL: all
+	const char *format;      // report, list and merge: NULL: text
+	const char *also;        // formats to write into the report folder too, separated by commas; NULL: none
 	const char *commands[CT_MAX_COMMANDS];  // cudatrap shell --command, in order
 	size_t n_commands;
 	bool help, version;

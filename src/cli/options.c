@@ -6,12 +6,14 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/cli.h"
 
 enum option_id {
 	OPT_ENGINE = 256, OPT_ASYNC, OPT_AFTER_FAULT, OPT_API_FAILURES, OPT_ERROR_EXITCODE, OPT_TIMEOUT, OPT_GRACE, OPT_DEADLINE, OPT_CUDA_GDB,
-	OPT_REPORT_DIR, OPT_FORMAT, OPT_COMMAND, OPT_COLOR, OPT_NATIVE, OPT_WATCH_STDOUT, OPT_QUIET, OPT_VERBOSE, OPT_HELP, OPT_VERSION,
+	OPT_DUMP, OPT_KEEP_DUMP, OPT_DUMP_LIMIT, OPT_REPORT_DIR, OPT_JOB_DIR, OPT_SINCE, OPT_KNOWN, OPT_JOB, OPT_ALSO, OPT_FORMAT, OPT_RAW, OPT_COMMAND, OPT_COLOR,
+	OPT_WIDTH, OPT_NATIVE, OPT_WATCH_STDOUT, OPT_QUIET, OPT_VERBOSE, OPT_HELP, OPT_VERSION,
 };
 
 struct option_row {
@@ -23,7 +25,7 @@ struct option_row {
 };
 
 static const struct option_row rows[] = {
-	{OPT_ENGINE, 'e', "engine", "NAME", "auto, wait (native speed, cuda-gdb attaches at the fault) or live (the whole run under cuda-gdb)"},
+	{OPT_ENGINE, 'e', "engine", "NAME", "auto, wait (native speed, cuda-gdb attaches at the fault), core (native speed, the driver's dump) or live (under cuda-gdb)"},
 	{OPT_ASYNC, 0, "async", NULL, "leave CUDA_LAUNCH_BLOCKING alone: full speed, host stacks may be later than the launch"},
 	{OPT_AFTER_FAULT, 0, "after-fault", "end|continue", "what becomes of the command after the report (default: end)"},
 	{OPT_API_FAILURES, 0, "api-failures", NULL, "engine live: stop at failing CUDA calls too"},
@@ -32,10 +34,20 @@ static const struct option_row rows[] = {
 	{OPT_GRACE, 0, "grace", "SECONDS", "between asking a process to end and ending it (default: 5)"},
 	{OPT_DEADLINE, 0, "deadline", "SECONDS", "for everything collected after a fault (default: 30)"},
 	{OPT_CUDA_GDB, 0, "cuda-gdb", "FILE", "this cuda-gdb and no other"},
+	{OPT_DUMP, 0, "dump", "KIND", "engine core: light, memory (with global memory) or full (default: light)"},
+	{OPT_KEEP_DUMP, 0, "keep-dump", NULL, "engine core: keep the dump in the report folder"},
+	{OPT_DUMP_LIMIT, 0, "dump-limit", "MIB", "engine core: cut a dump that is larger (default: 4096)"},
 	{OPT_REPORT_DIR, 'o', "report-dir", "DIR", "where report folders go (default: cudatrap-reports)"},
-	{OPT_FORMAT, 'f', "format", "NAME", "of `cudatrap report`: text or json (default: text)"},
+	{OPT_JOB_DIR, 0, "job-dir", "DIR", "report folders of all ranks of a job, and a marker for each rank"},
+	{OPT_SINCE, 0, "since", "WHEN", "of list and merge: reports from 2026-11-30 on, or of the last 2d, 12h, 30m"},
+	{OPT_KNOWN, 0, "known", "FILE", "of list: known signatures, one a line; status 1 when there are others"},
+	{OPT_JOB, 0, "job", "JOB", "of merge: the reports of this job only"},
+	{OPT_ALSO, 0, "also", "LIST", "write these formats into the report folder too: html,junit,... (the names of --format)"},
+	{OPT_FORMAT, 'f', "format", "NAME", "of `cudatrap report`: text, json, html, markdown, junit, sarif, gitlab or github (default: text); list, merge: text or json"},
+	{OPT_RAW, 0, "raw", NULL, "of `cudatrap report`: every table of a GPU core dump"},
 	{OPT_COMMAND, 'c', "command", "COMMAND", "of `cudatrap shell`: run COMMAND instead of asking; may be repeated"},
 	{OPT_COLOR, 0, "color", "WHEN", "auto, always or never; NO_COLOR is honoured"},
+	{OPT_WIDTH, 0, "width", "COLUMNS", "of the text report (default: the terminal's, else 80)"},
 	{OPT_NATIVE, 0, "native", NULL, "show all native frames in the report"},
 	{OPT_WATCH_STDOUT, 0, "watch-stdout", NULL, "look for assert lines on standard output too"},
 	{OPT_QUIET, 'q', "quiet", NULL, "no report on standard error, only the report folder"},
@@ -76,6 +88,27 @@ static bool parse_status(const struct option_row *row, const char *value, int *r
 	return true;
 }
 
+static bool parse_width(const struct option_row *row, const char *value, unsigned *ret_width, struct ct_error *err)
+{
+	char *end = NULL;
+	unsigned long n = strtoul(value, &end, 10);
+	if (end == value || *end || *value == '-' || n < 20 || n > 10000)
+		return ct_fail(err, CT_USAGE, "--%s: '%s' is not a number from 20 to 10000", row->name, value);
+	*ret_width = (unsigned)n;
+	return true;
+}
+
+static bool parse_mib(const struct option_row *row, const char *value, int64_t *ret_mib, struct ct_error *err)
+{
+	char *end = NULL;
+	errno = 0;
+	long n = strtol(value, &end, 10);
+	if (end == value || *end || errno || n < 1 || n > 1024 * 1024)
+		return ct_fail(err, CT_USAGE, "--%s: '%s' is not a number of MiB from 1 to 1048576", row->name, value);
+	*ret_mib = n;
+	return true;
+}
+
 static bool parse_word(const struct option_row *row, const char *value, const char *const *words, int *ret_index, struct ct_error *err)
 {
 	struct ct_str list = CT_STR_INIT;
@@ -94,9 +127,10 @@ static bool parse_word(const struct option_row *row, const char *value, const ch
 
 static bool apply(struct ct_options *o, const struct option_row *row, const char *value, struct ct_error *err)
 {
-	static const char *const engines[] = {"auto", "wait", "live", NULL};
+	static const char *const engines[] = {"auto", "wait", "core", "live", NULL};
 	static const char *const colors[] = {"auto", "always", "never", NULL};
 	static const char *const afters[] = {"end", "continue", NULL};
+	static const char *const dumps[] = {"light", "memory", "full", NULL};
 	int index = 0;
 	switch (row->id) {
 	case OPT_ENGINE:
@@ -114,6 +148,19 @@ static bool apply(struct ct_options *o, const struct option_row *row, const char
 			return false;
 		o->after_fault = (enum ct_after_fault)index;
 		return true;
+	case OPT_DUMP:
+		if (!parse_word(row, value, dumps, &index, err))
+			return false;
+		o->dump = (enum ct_dump_choice)index;
+		return true;
+	case OPT_DUMP_LIMIT:
+		return parse_mib(row, value, &o->dump_limit_mib, err);
+	case OPT_KEEP_DUMP:
+		o->keep_dump = true;
+		return true;
+	case OPT_RAW:
+		o->raw = true;
+		return true;
 	case OPT_ERROR_EXITCODE:
 		return parse_status(row, value, &o->error_exitcode, err);
 	case OPT_TIMEOUT:
@@ -122,11 +169,28 @@ static bool apply(struct ct_options *o, const struct option_row *row, const char
 		return parse_seconds(row, value, &o->grace_ms, err);
 	case OPT_DEADLINE:
 		return parse_seconds(row, value, &o->deadline_ms, err);
+	case OPT_WIDTH:
+		return parse_width(row, value, &o->width, err);
 	case OPT_CUDA_GDB:
 		o->cuda_gdb = value;
 		break;
 	case OPT_REPORT_DIR:
 		o->report_dir = value;
+		break;
+	case OPT_JOB_DIR:
+		o->job_dir = o->report_dir = value;
+		break;
+	case OPT_SINCE:
+		o->since = value;
+		break;
+	case OPT_KNOWN:
+		o->known = value;
+		break;
+	case OPT_JOB:
+		o->job = value;
+		break;
+	case OPT_ALSO:
+		o->also = value;
 		break;
 	case OPT_FORMAT:
 		o->format = value;
@@ -255,6 +319,10 @@ static bool parse_config(struct ct_arena *arena, struct ct_options *o, struct ct
 	const char *path = xdg && *xdg ? ct_arena_printf(arena, "%s/cudatrap/config", xdg) : ct_arena_printf(arena, "%s/.config/cudatrap/config", home);
 	CT_AUTO(ct_auto_str) struct ct_str text = CT_STR_INIT;
 	struct ct_error reading = CT_ERROR_INIT;
+	struct stat st;
+	// Whatever keeps us from seeing a file there (HOME=/dev/null, a folder of another user): then there is none for us.
+	if (stat(path, &st) != 0)
+		return true;
 	if (!ct_read_file(path, 65536, &text, &reading)) {
 		if (reading.code == CT_NOT_FOUND || reading.code == CT_DENIED)
 			return true;
@@ -313,6 +381,7 @@ bool ct_cli_parse(struct ct_arena *arena, int argc, char **argv, struct ct_optio
 		.error_exitcode = 99,
 		.grace_ms = 5000,
 		.deadline_ms = 30000,
+		.dump_limit_mib = 4096,
 		.report_dir = "cudatrap-reports",
 	};
 	int rest = 0;
@@ -339,8 +408,10 @@ bool ct_cli_parse_more(const struct ct_options *options, struct ct_options *ret_
 void ct_cli_print_help(FILE *out)
 {
 	fputs("Usage: cudatrap [OPTIONS] [--] COMMAND [ARG...]     run COMMAND, report the GPU fault it dies of\n"
-	      "       cudatrap report [OPTIONS] FILE...            show stored reports (incident.json or their folder)\n"
+	      "       cudatrap report [OPTIONS] FILE...            show stored reports and GPU core dumps\n"
 	      "       cudatrap shell [OPTIONS] FILE                look into a GPU core dump or a stored report\n"
+	      "       cudatrap list [OPTIONS] [DIR...]             stored reports by the fault they tell of (default: --report-dir)\n"
+	      "       cudatrap merge [OPTIONS] [DIR...]            the reports of one job's ranks as one: which rank failed first\n"
 	      "       cudatrap doctor                              say what works on this machine, and what does not\n"
 	      "\nOptions:\n",
 	      out);

@@ -1,7 +1,7 @@
 // One fault, all collectors, in the order that lets each do its work: the agent needs the target running, native unwinding stops it
 // for a moment, cuda-gdb comes last because there can be only one tracer and because it decides how the target goes on.
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "collect/collect.h"
+#include "collect/collect_priv.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "hoststack/hoststack.h"
 
 // Shares of the whole deadline. The GPU's share is what is left.
-enum { AGENT_MS = 1500, NATIVE_MS = 6000 };
+enum { AGENT_MS = 1500, TENSORS_MS = 1000, NATIVE_MS = 6000 };
 
 struct stacks {
 	struct ct_python_stacks agent, walk;
@@ -39,6 +39,14 @@ static void add_failure(struct ct_incident *incident, const char *name, int64_t 
 	ct_incident_add_collector(incident, name, status, ms_since(start_us), with_hint(incident, err));
 }
 
+static bool has_row(const struct ct_incident *incident, const char *name)
+{
+	for (size_t i = 0; i < incident->n_collectors; i++)
+		if (strcmp(incident->collectors[i].name, name) == 0)
+			return true;
+	return false;
+}
+
 static void ask_agent(const struct ct_collect_job *job, struct ct_incident *incident, struct stacks *s)
 {
 	int64_t start = ct_now_us();
@@ -54,6 +62,20 @@ static void ask_agent(const struct ct_collect_job *job, struct ct_incident *inci
 		ct_incident_add_collector(incident, "python-agent", CT_COLLECTOR_OK, ms_since(start), NULL);
 	else
 		add_failure(incident, "python-agent", start, &err);
+}
+
+// Only where the agent has answered already: one that is silent costs its share once.
+static void ask_tensors(const struct ct_collect_job *job, struct ct_incident *incident)
+{
+	int64_t start = ct_now_us();
+	struct ct_error err = CT_ERROR_INIT;
+	struct ct_tensors_about about;
+	CT_AUTO(ct_auto_str) struct ct_str json = CT_STR_INIT;
+	if (!ct_agent_ask(job->agent_dir, job->pid, "tensors", share(job, TENSORS_MS), &json, &err) ||
+	    !ct_hoststack_tensors_parse(incident, ct_str_text(&json), json.length, &about, &err))
+		add_failure(incident, "tensors", start, &err);
+	else if (about.n_libraries)
+		ct_incident_add_collector(incident, "tensors", about.missing ? CT_COLLECTOR_PARTIAL : CT_COLLECTOR_OK, ms_since(start), about.missing);
 }
 
 static void walk_python(const struct ct_collect_job *job, struct ct_incident *incident, struct stacks *s)
@@ -82,7 +104,7 @@ static void unwind_native(const struct ct_collect_job *job, struct ct_incident *
 		add_failure(incident, "native-stacks", start, &err);
 }
 
-static void join_stacks(const struct ct_collect_job *job, struct ct_incident *incident, const struct stacks *s)
+static void merge_stacks(struct ct_incident *incident, const struct stacks *s)
 {
 	struct ct_python_stacks stacks = s->has_agent ? s->agent : s->walk;
 	if (s->has_agent && s->has_walk)
@@ -91,6 +113,11 @@ static void join_stacks(const struct ct_collect_job *job, struct ct_incident *in
 		incident->process.python = stacks.version;
 		ct_hoststack_merge(incident, &stacks);
 	}
+}
+
+static void join_stacks(const struct ct_collect_job *job, struct ct_incident *incident, const struct stacks *s)
+{
+	merge_stacks(incident, s);
 	ct_hoststack_mark_launching(incident, incident->gpu.has_kernel && incident->gpu.kernel.has_launch_tid ? incident->gpu.kernel.launch_tid : 0);
 	ct_hoststack_add_sources(incident, job->pid);
 }
@@ -146,6 +173,8 @@ static void collect_waiting(const struct ct_collect_job *job, struct ct_incident
 	struct stacks s = {.has_agent = false, .has_walk = false};
 	walk_python(job, incident, &s);
 	ask_agent(job, incident, &s);
+	if (s.has_agent)
+		ask_tensors(job, incident);
 	unwind_native(job, incident);
 	join_stacks(job, incident, &s);
 	save(job, incident);
@@ -186,12 +215,34 @@ static void collect_held(const struct ct_collect_job *job, struct ct_incident *i
 	ct_write_file_at(dir, CT_CUDAGDB_LIVE_READ, "", 0, NULL);
 }
 
+// The driver stands still as long as its dump is not read: stacks first. Nobody stops the process, which could break the dump off.
+static void collect_dumping(const struct ct_collect_job *job, struct ct_incident *incident)
+{
+	struct stacks s = {.has_agent = false, .has_walk = false};
+	struct ct_error err = CT_ERROR_INIT;
+	ask_agent(job, incident, &s);
+	walk_python(job, incident, &s);
+	merge_stacks(incident, &s);
+	// Only then is the launching thread the one that spins in the driver.
+	bool marked = incident->launch_blocking && ct_hoststack_mark_running(incident, job->pid);
+	save(job, incident);
+	int64_t start = ct_now_us();
+	if (!ct_collect_dump(job, incident, &err) && !has_row(incident, "gpu"))
+		add_failure(incident, "gpu", start, &err);
+	ct_incident_add_collector(incident, "native-stacks", CT_COLLECTOR_SKIPPED, 0, "engine core leaves the process alone while the driver writes its dump");
+	if (!marked && incident->n_threads)
+		ct_incident_add_note(incident, "which thread launched the kernel is not known: no single thread was at work while the driver wrote its dump");
+	ct_hoststack_add_sources(incident, job->pid);
+}
+
 int ct_collect_run(const struct ct_collect_job *job)
 {
 	struct ct_incident *incident = job->incident;
 	ct_collect_environment(incident, job->pid);
 	save(job, incident);
-	if (job->live)
+	if (job->core)
+		collect_dumping(job, incident);
+	else if (job->live)
 		collect_held(job, incident);
 	else
 		collect_waiting(job, incident);

@@ -22,11 +22,18 @@ struct ct_collect_job {
 	char *const *environment;      // the target's, for that search
 	bool resume;   // let the target go on after it was read
 	bool verbose;
+	bool core;     // engine core: the driver is writing a dump, to dump_fd (a FIFO's read end) or, when that is -1, to dump_path
+	int dump_fd;
+	const char *dump_path;
+	bool keep_dump;  // as scratch_dir/CT_COLLECT_DUMP
+	uint64_t dump_limit_bytes;
 	bool live;     // engine live: a cuda-gdb of ours holds the process already and has written its part to scratch_dir
 };
 
 // Name of the document in scratch_dir that the collectors write, again after every step.
 #define CT_COLLECT_DOCUMENT "collected.json"
+
+#define CT_COLLECT_DUMP "gpu.nvcore"
 
 // Runs all collectors; meant as the entry of ct_supervisor_spawn_helper(). Returns an exit status: 0 when the document is complete,
 // 1 when it could not be written.
@@ -38,5 +45,13 @@ bool ct_collect_read(const char *scratch_dir, struct ct_incident **ret_incident,
 // Facts about a process that need no stop: command line, working directory, executable, and the telling environment variables
 // (ranks, CUDA_*, jobs), library versions among the mapped files, the driver's version. Adds a collector row.
 void ct_collect_environment(struct ct_incident *incident, pid_t pid);
+
+// The value of an environment variable, NULL when it is not set.
+typedef const char *ct_rank_lookup(const void *context, const char *name);
+// What the launchers' variables say about a process: torchrun, Slurm, Open MPI, PMI, PMIx, Kubernetes. False, and *ret_rank left alone,
+// when there is neither a rank nor a job among them.
+bool ct_collect_rank(struct ct_arena *arena, ct_rank_lookup *lookup, const void *context, struct ct_rank *ret_rank);
+// A ct_rank_lookup whose context is a const struct ct_str holding /proc/PID/environ.
+const char *ct_rank_lookup_block(const void *context, const char *name);
 
 #endif

@@ -13,7 +13,7 @@ enum { MAX_WORDS = 4096, MAX_PROC_FILE = 4 * 1024 * 1024 };
 // Variables that tell which rank of which job this is and how CUDA was set up. Values of others may be secrets: they stay out.
 static const char *const telling[] = {
 	"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT",
-	"SLURM_JOB_ID", "SLURM_JOB_NAME", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS", "SLURM_NODEID", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK",
+	"SLURM_JOB_ID", "SLURM_JOB_NAME", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS", "SLURM_NODEID", "SLURM_STEP_ID", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK",
 	"OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE", "PMIX_RANK", "CUDA_*", "NVIDIA_VISIBLE_DEVICES", "PYTORCH_*ALLOC_CONF", "PYTORCH_NVML_BASED_CUDA_CHECK",
 	"TORCH_CUDA_ARCH_LIST", "TORCH_USE_CUDA_DSA", "TORCH_SHOW_CPP_STACKTRACES", "TORCH_NCCL_*", "NCCL_DEBUG", "TRITON_DEBUG", "TRITON_CACHE_DIR", "NUMBA_CUDA_*",
 	"XLA_FLAGS", "JOB_COMPLETION_INDEX", "RAY_JOB_ID", NULL,
@@ -130,10 +130,12 @@ void ct_collect_environment(struct ct_incident *incident, pid_t pid)
 	bool ok = read_proc(pid, "cmdline", &words, &err);
 	if (ok)
 		add_words(incident, &words);
-	if (read_proc(pid, "environ", &variables, &err))
+	if (read_proc(pid, "environ", &variables, &err)) {
 		add_variables(incident, &variables);
-	else
+		ct_collect_rank(&incident->arena, ct_rank_lookup_block, &variables, &incident->rank);
+	} else {
 		ok = false;
+	}
 	add_driver(incident);
 	if (read_proc(pid, "maps", &maps, &err) && maps.length)
 		add_torch(incident, maps.data);

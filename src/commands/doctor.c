@@ -1,17 +1,14 @@
 // cudatrap doctor: what works on this machine, found by trying it.
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/ptrace.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "commands/commands.h"
 #include "cudagdb/cudagdb.h"
+#include "hoststack/hoststack.h"
 
 extern char **environ;
 
@@ -49,28 +46,11 @@ static bool check_gdb(struct ct_arena *arena, const struct ct_options *options)
 	return ok;
 }
 
-// Attaches to a child that is not an expecting tracee: the very right that the collectors need.
-static bool check_ptrace(void)
+static bool check_ptrace(struct ct_arena *arena)
 {
-	pid_t child = fork();
-	if (child == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
-			pause();
-	}
-	bool ok = child > 0 && ptrace(PTRACE_SEIZE, child, NULL, NULL) == 0;
-	int saved = errno;
-	if (child > 0) {
-		kill(child, SIGKILL);
-		while (waitpid(child, NULL, __WALL) < 0 && errno == EINTR)
-			;
-	}
-	char detail[200];
-	if (ok)
-		snprintf(detail, sizeof detail, "attaching to a process works");
-	else
-		snprintf(detail, sizeof detail, "%s: allow it (docker run --cap-add=SYS_PTRACE; sysctl kernel.yama.ptrace_scope=1)", strerror(saved));
-	say(ok, "ptrace", detail);
+	struct ct_error err = CT_ERROR_INIT;
+	bool ok = ct_hoststack_can_trace(&err);
+	say(ok, "ptrace", ok ? "attaching to a process works" : ct_arena_printf(arena, "%s: engine core is used; to allow it: %s", err.text, err.hint));
 	return ok;
 }
 
@@ -94,7 +74,11 @@ int ct_command_doctor(const struct ct_options *options)
 	}
 	bool driver = check_driver();
 	bool gdb = check_gdb(&arena, options);
-	bool ptrace_ok = check_ptrace();
+	bool ptrace_ok = check_ptrace(&arena);
 	bool agent = check_agent();
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		fputs("cudatrap: doctor: standard output could not be written\n", stderr);
+		return 125;
+	}
 	return driver && gdb && ptrace_ok && agent ? 0 : 1;
 }

@@ -4,11 +4,17 @@
 
 #include "commands/commands.h"
 #include "engine/engine.h"
+#include "report/report.h"
 
 int ct_command_run(const struct ct_options *options)
 {
 	if (options->argc == 0) {
 		fputs("cudatrap: no command given (try: cudatrap python train.py; cudatrap --help)\n", stderr);
+		return 125;
+	}
+	struct ct_error err = CT_ERROR_INIT;
+	if (options->also && !ct_report_check_formats(options->also, &err)) {
+		fprintf(stderr, "cudatrap: --also: %s\n", err.text);
 		return 125;
 	}
 	return ct_engine_run(options);

@@ -30,7 +30,7 @@ int ct_command_shell(const struct ct_options *options)
 	}
 	if (!ct_shell_open(options->argv[0], &shell, &err))
 		return complain(&err, 1);
-	const struct ct_render_options render = ct_command_render_options(&all);
+	const struct ct_render_options render = ct_commands_render_options(&all);
 	ct_shell_set_render(shell, &render);
 	if (all.n_commands == 0 && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
 		return ct_shell_interact(shell, &render);

@@ -40,6 +40,8 @@ bool ct_cubin_kernel_at(const struct ct_cubin *cubin, uint64_t pc, struct ct_cub
 const char *ct_cubin_demangle(struct ct_arena *arena, const char *symbol);
 // The parameter types of a demangled signature: "f(int, A<b, c>*)" gives "int", "A<b, c>*". False when there is no parameter list.
 bool ct_cubin_param_types(struct ct_arena *arena, const char *signature, const char ***ret_types, size_t *ret_count);
+// The template arguments of a type: "n::A<B<int>, 2ul>" gives "B<int>", "2ul". False when it has none.
+bool ct_cubin_template_types(struct ct_arena *arena, const char *type, const char ***ret_types, size_t *ret_count);
 
 struct ct_cubin_param {
 	uint32_t ordinal, offset, size_bytes;  // offset from parameter 0

@@ -4,22 +4,15 @@
 
 #include "cubin/cubin_priv.h"
 
-// libstdc++'s, declared here because <cxxabi.h> is C++ only (Itanium C++ ABI, 3.4).
-extern char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *status);
-
 const char *ct_cubin_demangle(struct ct_arena *arena, const char *symbol)
 {
 	// "$kernel$callee" and "$__internal_0_$callee": local functions that ptxas keeps inside a kernel's section.
 	const char *dollar = symbol[0] == '$' ? strrchr(symbol, '$') : NULL;
 	const char *name = dollar && dollar[1] ? dollar + 1 : symbol;
-	size_t length = strlen(name);
-	CT_AUTO(ct_auto_free) char *plain = NULL;
-	int status = 0;
-	if (length < CT_CUBIN_MAX_NAME && name[0] == '_' && name[1] == 'Z')
-		plain = __cxa_demangle(name, NULL, NULL, &status);
-	if (plain)
-		return ct_arena_clean(arena, plain, strlen(plain));
-	return ct_arena_clean(arena, name, length < CT_CUBIN_MAX_NAME ? length : CT_CUBIN_MAX_NAME);
+	CT_AUTO(ct_auto_str) struct ct_str plain = CT_STR_INIT;
+	if (ct_demangle_bounded(name, &plain))
+		return ct_arena_clean(arena, plain.data, plain.length);
+	return ct_arena_clean(arena, name, strnlen(name, CT_CUBIN_MAX_NAME));
 }
 
 // Start of the parameter list: the '(' that matches the last ')' of the text. NULL: none.
@@ -49,29 +42,40 @@ static const char **add_type(struct ct_arena *arena, const char **types, size_t 
 	return types;
 }
 
-bool ct_cubin_param_types(struct ct_arena *arena, const char *signature, const char ***ret_types, size_t *ret_count)
+// Splits [start, end) at the commas that are in no bracket.
+static const char **split(struct ct_arena *arena, const char *start, const char *end, size_t *ret_count)
 {
-	const char *end = NULL, *start = parameter_list(signature, &end);
-	if (!start)
-		return false;
-	const char **types = NULL;
-	size_t count = 0;
+	const char **types = NULL, *from = start;
 	int depth = 0;
-	const char *from = start;
+	*ret_count = 0;
 	for (const char *p = start; p < end; p++) {
 		if (strchr("(<[{", *p))
 			depth++;
 		else if (strchr(")>]}", *p) && !(*p == '>' && p > start && p[-1] == '-'))
 			depth--;
 		else if (*p == ',' && depth == 0) {
-			types = add_type(arena, types, &count, from, p);
+			types = add_type(arena, types, ret_count, from, p);
 			from = p + 1;
 		}
 	}
-	if (from < end)
-		types = add_type(arena, types, &count, from, end);
-	*ret_types = types;
-	*ret_count = count;
+	return from < end ? add_type(arena, types, ret_count, from, end) : types;
+}
+
+bool ct_cubin_param_types(struct ct_arena *arena, const char *signature, const char ***ret_types, size_t *ret_count)
+{
+	const char *end = NULL, *start = parameter_list(signature, &end);
+	if (!start)
+		return false;
+	*ret_types = split(arena, start, end, ret_count);
+	return true;
+}
+
+bool ct_cubin_template_types(struct ct_arena *arena, const char *type, const char ***ret_types, size_t *ret_count)
+{
+	const char *start = strchr(type, '<'), *end = strrchr(type, '>');
+	if (!start || !end || end < start)
+		return false;
+	*ret_types = split(arena, start + 1, end, ret_count);
 	return true;
 }
 

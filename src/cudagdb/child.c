@@ -78,6 +78,8 @@ static bool start(const struct ct_child *child, int input, int output, pid_t *re
 		return ct_fail_errno(err, "%s", child->argv[0]);
 	}
 	*ret_pid = pid;
+	if (child->started)
+		child->started(child->context, pid);
 	return true;
 }
 

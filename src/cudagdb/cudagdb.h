@@ -31,6 +31,9 @@ struct ct_cudagdb_search {
 bool ct_cudagdb_find(struct ct_arena *arena, const char *explicit_path, char *const *environment, const char *target_exe, struct ct_cudagdb *ret_gdb,
 		     struct ct_cudagdb_search *ret_search, struct ct_error *err);
 
+// Is there any program to try? Nothing is started.
+bool ct_cudagdb_exists(char *const *environment, const char *target_exe);
+
 enum ct_cudagdb_after {
 	CT_AFTER_DETACH,  // let the target go on
 	CT_AFTER_LEAVE,   // end cuda-gdb while it is attached: the target goes on waiting in the driver, and never runs past the fault
@@ -86,5 +89,12 @@ struct ct_cudagdb_live_status {
 
 // Reads the status file; one that is not there yet is a status of zeros.
 bool ct_cudagdb_live_status(const char *scratch_dir, struct ct_cudagdb_live_status *ret_status, struct ct_error *err);
+
+// Why the program was not started, from what cuda-gdb said. Returns false.
+bool ct_cudagdb_live_explain(const char *scratch_dir, struct ct_error *err);
+
+// Removes what a cuda-gdb that was ended leaves in TMPDIR/cuda-dbg: of the last one that worked in scratch_dir, and of live_pid (0: none), which had tmpdir
+// (NULL: none set) in its environment.
+void ct_cudagdb_clean_up(const char *scratch_dir, pid_t live_pid, const char *tmpdir);
 
 #endif

@@ -20,6 +20,8 @@ struct ct_child {
 	int64_t deadline_us;
 	const char *log_path;      // NULL: no log; its stdout and stderr, cut at CT_CUDAGDB_LOG_LIMIT
 	bool verbose;              // the same to our stderr
+	void (*started)(void *context, pid_t pid);  // NULL: not wanted; called once it is executed
+	void *context;
 	struct ct_str *output;     // NULL: not wanted; the same, cut likewise
 };
 
@@ -72,8 +74,8 @@ bool ct_cudagdb_known_reason(const char *log, struct ct_error *err);
 bool ct_cudagdb_explain(const char *log, const struct ct_child_result *result, struct ct_error *err);
 // A dump that the driver gave up on makes cuda-gdb die: found here, cheaply, before it is opened.
 bool ct_cudagdb_check_core(const char *path, struct ct_error *err);
-// Removes what a killed cuda-gdb leaves in TMPDIR/cuda-dbg.
-void ct_cudagdb_remove_session(const char *tmpdir, pid_t gdb_pid);
+// Notes in scratch_dir what ct_cudagdb_clean_up() shall remove, should we be ended before we can.
+void ct_cudagdb_note_session(const char *scratch_dir, const char *tmpdir, pid_t gdb_pid);
 
 // ---- mi.c: the records of gdb's machine interface
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "cudagdb/cudagdb_priv.h"
 
@@ -129,4 +130,15 @@ bool ct_cudagdb_find(struct ct_arena *arena, const char *explicit_path, char *co
 		     struct ct_cudagdb_search *ret_search, struct ct_error *err)
 {
 	return ct_cudagdb_find_in(arena, "", explicit_path, environment, target_exe, PROBE_TIMEOUT_MS, ret_gdb, ret_search, err);
+}
+
+bool ct_cudagdb_exists(char *const *environment, const char *target_exe)
+{
+	CT_AUTO(ct_arena_done) struct ct_arena arena = CT_ARENA_INIT;
+	size_t n = 0;
+	const struct ct_candidate *rows = ct_cudagdb_candidates(&arena, "", NULL, environment, target_exe, &n);
+	for (size_t i = 0; i < n; i++)
+		if (access(rows[i].path, X_OK) == 0)
+			return true;
+	return false;
 }

@@ -18,8 +18,9 @@ static const char *const kept[] = {
 	"CUDATRAP_GDBSCRIPTS",
 };
 
-// The first shell: what it was started with becomes the program's, and /dev/null and the log cuda-gdb's.
+// The first shell: descriptors that are closed are /dev/null for the program (a shell cannot pass "closed" on); what it was started with becomes the program's, and /dev/null and the log cuda-gdb's.
 #define FIRST_SHELL \
+	"[ -e /proc/$$/fd/0 ] || exec </dev/null; [ -e /proc/$$/fd/1 ] || exec >/dev/null; " \
 	"CUDATRAP_GDB_CORE=$(ulimit -S -c); export CUDATRAP_GDB_CORE; ulimit -S -c 0; " \
 	"exec \"$@\" %d<&0 %d>&1 %d>&2 </dev/null >\"$CUDATRAP_GDB_LOG\" 2>&1"
 
@@ -96,6 +97,7 @@ static char **live_environment(struct ct_arena *arena, const struct ct_cudagdb_l
 	add(&words, "LC_ALL=C.UTF-8");
 	add(&words, "PYTHONDONTWRITEBYTECODE=1");
 	add(&words, ct_arena_printf(arena, "CUDATRAP_GDBSCRIPTS=%s", ct_cudagdb_scripts_dir()));
+	add(&words, ct_arena_printf(arena, "CUDATRAP_GDB_DATA=%s", ct_data_dir()));
 	add(&words, ct_arena_printf(arena, "CUDATRAP_GDB_OUT=%s/" CT_CUDAGDB_LIVE_JSON, live->scratch_dir));
 	add(&words, ct_arena_printf(arena, "CUDATRAP_GDB_HOST=%s/" CT_CUDAGDB_LIVE_HOST, live->scratch_dir));
 	add(&words, ct_arena_printf(arena, "CUDATRAP_GDB_READ=%s/" CT_CUDAGDB_LIVE_READ, live->scratch_dir));
@@ -175,4 +177,14 @@ bool ct_cudagdb_live_status(const char *scratch_dir, struct ct_cudagdb_live_stat
 	};
 	json_decref(root);
 	return true;
+}
+
+bool ct_cudagdb_live_explain(const char *scratch_dir, struct ct_error *err)
+{
+	CT_AUTO(ct_arena_done) struct ct_arena arena = CT_ARENA_INIT;
+	CT_AUTO(ct_auto_str) struct ct_str log = CT_STR_INIT;
+	const char *path = ct_arena_printf(&arena, "%s/" CT_CUDAGDB_LOG, scratch_dir);
+	if (ct_read_file(path, CT_CUDAGDB_LOG_LIMIT, &log, NULL) && ct_cudagdb_known_reason(ct_str_text(&log), err))
+		return ct_fail_in(err, "the command was not started");
+	return ct_fail(err, CT_SYSTEM, "the command was not started: cuda-gdb ended before it, for a reason that it did not give");
 }

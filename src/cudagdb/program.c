@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cudagdb/cudagdb_priv.h"
@@ -44,6 +45,15 @@ static bool read_first_line(struct ct_arena *arena, const char *path, const char
 	return true;
 }
 
+// Neither a program nor a script with a first line: execvp() gives such a file to the shell.
+static bool is_plain_text(const char *path)
+{
+	CT_AUTO(ct_auto_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char start[4];
+	ssize_t n = fd < 0 ? -1 : read(fd, start, sizeof start);
+	return n >= 0 && !(n >= 2 && memcmp(start, "#!", 2) == 0) && !(n == 4 && memcmp(start, "\177ELF", 4) == 0);
+}
+
 // "#!/usr/bin/env python3": env would execute the next program itself, which a debugger follows less well than it starts one.
 static bool skip_env(struct ct_arena *arena, const char *path, const char **interpreter, const char **argument)
 {
@@ -63,9 +73,14 @@ bool ct_program_resolve(struct ct_arena *arena, char *const *argv, char *const *
 	const char *program = strchr(argv[0], '/') ? argv[0] : ct_cudagdb_in_path(arena, path ? path : "/bin:/usr/bin", argv[0]);
 	if (!program)
 		return ct_fail(err, CT_NOT_FOUND, "%s: command not found", argv[0]);
-	if (access(program, X_OK) != 0)
+	struct stat st;
+	if (stat(program, &st) != 0 || access(program, X_OK) != 0)
 		return ct_fail_errno(err, "%s", program);
+	if (!S_ISREG(st.st_mode))
+		return ct_fail(err, CT_DENIED, "%s: not a file that can be executed", program);
 	struct words words = {.arena = arena};
+	if (is_plain_text(program))
+		add(&words, "/bin/sh");
 	add(&words, program);
 	for (char *const *a = argv + 1; *a; a++)
 		add(&words, *a);

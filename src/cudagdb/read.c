@@ -4,12 +4,16 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cudagdb/cudagdb_priv.h"
+
+// In the scratch folder: "PID TMPDIR" of the cuda-gdb that was started last.
+#define SESSION_NAME "cuda-gdb.session"
 
 // Its words, ours, what to do. The first row that is found is taken: the more telling ones come first.
 static const struct {
@@ -18,9 +22,10 @@ static const struct {
 	const char *text, *hint;
 } reasons[] = {
 	{"Attaching not possible", CT_UNAVAILABLE, "the CUDA driver does not let a debugger attach to this process",
-	 "CUDA MPS, another CUDA tool or a display on that GPU prevents it; a core dump works: --engine core"},
+	 "CUDA MPS, another CUDA tool or a display on that GPU prevents it; a core dump works all the same (CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1)"},
 	{"ptrace: Operation not permitted", CT_DENIED, "the kernel does not let cuda-gdb attach to the process",
-	 "in a container: --cap-add=SYS_PTRACE; else kernel.yama.ptrace_scope=0; or use core dumps: --engine core"},
+	 "in a container: --cap-add=SYS_PTRACE; elsewhere: sysctl kernel.yama.ptrace_scope=0"},
+	{"Could not trace the inferior process", CT_DENIED, "the kernel does not let cuda-gdb trace it", "in a container: --cap-add=SYS_PTRACE"},
 	{"ptrace: No such process", CT_NOT_FOUND, "the process ended before cuda-gdb could attach", ""},
 	{"No such process", CT_NOT_FOUND, "the process ended before cuda-gdb could attach", ""},
 	{"m_num_devices > 0", CT_FORMAT, "cuda-gdb found no GPU in the dump: it was cut short",
@@ -63,7 +68,7 @@ bool ct_cudagdb_explain(const char *log, const struct ct_child_result *result, s
 		return false;
 	if (result->timed_out) {
 		ct_fail(err, CT_TIMEOUT, "cuda-gdb did not finish in time and was ended");
-		return ct_hint(err, "give it more time, or use core dumps: --engine core");
+		return ct_hint(err, "give it more time: --deadline");
 	}
 	if (WIFSIGNALED(result->wait_status))
 		return ct_fail(err, CT_SYSTEM, "cuda-gdb crashed (signal %d)", WTERMSIG(result->wait_status));
@@ -108,10 +113,33 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
 	return 0;
 }
 
-void ct_cudagdb_remove_session(const char *tmpdir, pid_t gdb_pid)
+static void remove_session(const char *tmpdir, pid_t gdb_pid)
 {
 	char path[4096];
 	int n = snprintf(path, sizeof path, "%s/cuda-dbg/%d", tmpdir && *tmpdir ? tmpdir : "/tmp", (int)gdb_pid);
 	if (n > 0 && (size_t)n < sizeof path)
 		nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+void ct_cudagdb_note_session(const char *scratch_dir, const char *tmpdir, pid_t gdb_pid)
+{
+	CT_AUTO(ct_arena_done) struct ct_arena arena = CT_ARENA_INIT;
+	const char *text = ct_arena_printf(&arena, "%d %s", (int)gdb_pid, tmpdir ? tmpdir : "");
+	ct_write_file_at(-1, ct_arena_printf(&arena, "%s/" SESSION_NAME, scratch_dir), text, strlen(text), NULL);
+}
+
+void ct_cudagdb_clean_up(const char *scratch_dir, pid_t live_pid, const char *tmpdir)
+{
+	CT_AUTO(ct_arena_done) struct ct_arena arena = CT_ARENA_INIT;
+	CT_AUTO(ct_auto_str) struct ct_str text = CT_STR_INIT;
+	if (live_pid > 0)
+		remove_session(tmpdir, live_pid);
+	const char *path = ct_arena_printf(&arena, "%s/" SESSION_NAME, scratch_dir);
+	if (!ct_read_file(path, 8192, &text, NULL))
+		return;
+	unlink(path);
+	char *rest = NULL;
+	long pid = strtol(ct_str_text(&text), &rest, 10);
+	if (pid > 0 && *rest == ' ')
+		remove_session(rest + 1, (pid_t)pid);
 }

@@ -32,11 +32,22 @@ static char **environment_for(struct ct_arena *arena, const struct ct_cudagdb_jo
 		"PYTHONDONTWRITEBYTECODE=1",
 		ct_arena_printf(arena, "CUDATRAP_GDBSCRIPTS=%s", ct_cudagdb_scripts_dir()),
 		ct_arena_printf(arena, "CUDATRAP_GDB_OUT=%s/" JSON_NAME, job->scratch_dir),
+		ct_arena_printf(arena, "CUDATRAP_GDB_DATA=%s", ct_data_dir()),
 		ct_arena_printf(arena, "CUDATRAP_GDB_AFTER=%s", job->pid ? after[job->after] : ""),
 		ct_arena_printf(arena, "TMPDIR=%s", tmpdir ? tmpdir : "/tmp"),
 		NULL,
 	};
 	return ct_environ_for_gdb(arena, environ, settings);
+}
+
+struct session {
+	const char *scratch_dir, *tmpdir;
+};
+
+static void note_session(void *context, pid_t pid)
+{
+	const struct session *session = context;
+	ct_cudagdb_note_session(session->scratch_dir, session->tmpdir, pid);
 }
 
 static bool run_scripts(const struct ct_cudagdb *gdb, const struct ct_cudagdb_job *job, struct ct_arena *arena, struct ct_str *log,
@@ -45,7 +56,10 @@ static bool run_scripts(const struct ct_cudagdb *gdb, const struct ct_cudagdb_jo
 	const char *attach[] = {gdb->path, QUIET, "-ex", RUN_MAIN, "-p", ct_arena_printf(arena, "%d", (int)job->pid), NULL};
 	const char *open[] = {gdb->path, QUIET, "-ex", "target cudacore " CT_CUDAGDB_CORE_NAME, "-ex", RUN_MAIN, NULL};
 	const char *tmpdir = tmpdir_for(arena, job);
+	struct session session = {.scratch_dir = job->scratch_dir, .tmpdir = tmpdir};
 	struct ct_child child = {
+		.started = note_session,
+		.context = &session,
 		.argv = (char *const *)(job->pid ? attach : open),
 		.environment = environment_for(arena, job, tmpdir),
 		.cwd = job->scratch_dir,
@@ -56,7 +70,7 @@ static bool run_scripts(const struct ct_cudagdb *gdb, const struct ct_cudagdb_jo
 	};
 	if (!ct_child_run(&child, ret_result, err))
 		return false;
-	ct_cudagdb_remove_session(tmpdir, ret_result->pid);
+	ct_cudagdb_clean_up(job->scratch_dir, 0, NULL);
 	return true;
 }
 

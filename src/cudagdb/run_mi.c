@@ -59,6 +59,7 @@ bool ct_cudagdb_collect_mi(const struct ct_cudagdb *gdb, const struct ct_cudagdb
 	CT_AUTO(ct_auto_close) int output = -1;
 	if (!ct_child_start(&child, &pid, &input, &output, err))
 		return ct_fail_in(err, "cuda-gdb %s", gdb->version);
+	ct_cudagdb_note_session(job->scratch_dir, ct_environ_get(environment, "TMPDIR"), pid);
 	struct ct_mi_session session = {.arena = arena, .input = input, .output = output, .deadline_us = job->deadline_us};
 	struct ct_error inner = CT_ERROR_INIT;
 	bool ok = converse(&session, gdb, job, ret_json, &inner);
@@ -69,7 +70,7 @@ bool ct_cudagdb_collect_mi(const struct ct_cudagdb *gdb, const struct ct_cudagdb
 	struct ct_child_result result;
 	int64_t goodbye_us = ct_now_us() + (int64_t)GOODBYE_MS * 1000;
 	ct_child_finish(pid, goodbye_us < job->deadline_us ? goodbye_us : job->deadline_us, &result);
-	ct_cudagdb_remove_session(ct_environ_get(environment, "TMPDIR"), pid);
+	ct_cudagdb_clean_up(job->scratch_dir, 0, NULL);
 	write_log(job, arena, &session.log);
 	if (!ok) {
 		struct ct_error known = CT_ERROR_INIT;

@@ -190,7 +190,8 @@ static void join(struct ct_incident *incident)
 {
 	const struct ct_gpu *gpu = &incident->gpu;
 	bool on_gpu = gpu_shows_assert(gpu), in_log = assert_in_log(incident);
-	if (on_gpu && !in_log)
+	// A stored dump comes without any output.
+	if (on_gpu && !in_log && incident->n_command)
 		ct_incident_add_note(incident, "No assert line was seen in the output: the driver prints it when the host next synchronises, "
 					       "and the process was stopped or ended before that%s.",
 				     incident->assertion.present ? "" : "; the assert's expression is not known");
@@ -208,34 +209,16 @@ static void join(struct ct_incident *incident)
 	}
 }
 
-// ---- What was not established --------------------------------------------------------------------------------
-
-static void note_no_gpu(struct ct_incident *incident)
-{
-	bool told = false;
-	for (size_t i = 0; i < incident->n_collectors; i++) {
-		const struct ct_collector *c = &incident->collectors[i];
-		if (strcmp(c->name, "gpu") != 0 || c->status == CT_COLLECTOR_OK)
-			continue;
-		const char *word = c->status == CT_COLLECTOR_TIMED_OUT ? "timed out" : c->status == CT_COLLECTOR_SKIPPED ? "skipped" : "failed";
-		ct_incident_add_note(incident, "GPU state: not read (%s%s%s).", word, c->detail ? ": " : "", c->detail ? c->detail : "");
-		told = true;
-	}
-	if (!told)
-		ct_incident_add_note(incident, "GPU state: not read, and no collector says why.");
-}
-
 void ct_diagnose(struct ct_incident *incident)
 {
 	const struct ct_log_entry *error = first_log(incident, CT_LOG_CUDA_ERROR);
 	incident->kind = kind_of(incident);
 	if (incident->gpu.present)
 		join(incident);
-	else
-		note_no_gpu(incident);
 	if (incident->kind == CT_FAULT_UNKNOWN && error)
 		ct_incident_add_note(incident, "The kind of fault was not established; the program's first error text: %s", error->text);
-	if (!incident->launch_blocking)
+	if (!incident->launch_blocking && incident->n_threads)
 		ct_incident_add_note(incident, "CUDA_LAUNCH_BLOCKING=1 was not in force: host stacks, and the program's own traceback, "
 					       "may not be those of the launch.");
+	ct_diagnose_checks(incident);
 }

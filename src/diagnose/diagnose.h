@@ -51,4 +51,20 @@ const char *ct_loglines_raw(const struct ct_loglines *lines, size_t *ret_length)
 // set stays.
 void ct_diagnose(struct ct_incident *incident);
 
+// The four questions (shape, dtype, value range, device) to the tensors of the launching thread's innermost known call, into
+// incident->checks, replacing what is there. No rows when there are no tensors to ask. ct_diagnose() does it.
+void ct_diagnose_checks(struct ct_incident *incident);
+
+// ---- Which values, and why ---------------------------------------------------------------------------------
+
+// assert-catalog.tsv and assert-values.tsv of a folder (ct_data_dir()). On success *ret_catalog is the caller's.
+struct ct_catalog;
+bool ct_catalog_open(const char *dir, struct ct_catalog **ret_catalog, struct ct_error *err);
+void ct_catalog_free(struct ct_catalog *catalog);  // NULL is fine
+void ct_catalog_auto(struct ct_catalog **catalog);  // for CT_AUTO
+
+// Names the kernel's arguments and the tensors that they point into, adds the values that the fault is about and, for an assert that the
+// catalogue has, the likely cause. After ct_diagnose(), once. What is there already (locals, names) stays. catalog may be NULL.
+void ct_explain(struct ct_incident *incident, const struct ct_catalog *catalog);
+
 #endif

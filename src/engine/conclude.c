@@ -23,14 +23,12 @@ static const char *describe_end(struct ct_run *run)
 {
 	struct ct_arena *arena = &run->incident->arena;
 	const struct ct_supervisor_result *r = &run->result;
-	int command = r->exited ? r->exit_code << 8 : r->signal;
-	struct ct_cudagdb_live_status live;
-	if (run->engine == &ct_engine_live && ct_cudagdb_live_status(run->scratch, &live, NULL) && (live.exited || live.signaled))
-		command = live.exited ? live.status << 8 : live.status;  // the debugger in between can only exit
 	bool same = run->fault_pid == ct_supervisor_target(run->supervisor) || run->engine == &ct_engine_live;
-	const char *text = ct_arena_printf(arena, "the command %s", describe_status(arena, command));
+	const char *text = ct_arena_printf(arena, "the command %s", describe_status(arena, r->exited ? r->exit_code << 8 : r->signal));
 	if (!same && run->fault_pid_reaped)
 		text = ct_arena_printf(arena, "process %d %s; %s", (int)run->fault_pid, describe_status(arena, run->fault_pid_status), text);
+	if (run->engine == &ct_engine_core && run->incident->gpu.present)
+		text = ct_arena_printf(arena, "%s; the driver aborts a process after it wrote its dump", text);
 	if (r->n_left_behind)
 		text = ct_arena_printf(arena, "%s; %u processes that it left behind were ended", text, r->n_left_behind);
 	return text;
@@ -43,6 +41,29 @@ static void fill_ending(struct ct_run *run)
 	e->kind = run->aborted ? CT_ENDING_ENDED_BY_US : r->timed_out ? CT_ENDING_TIMED_OUT : r->exited ? CT_ENDING_EXITED : CT_ENDING_SIGNALED;
 	e->status = run->aborted ? SIGABRT : r->exited ? r->exit_code : r->signal;
 	e->detail = describe_end(run);
+}
+
+// In engine live the debugger in between can only exit: what became of the command is in its status file. False: it was never started.
+static bool take_live_result(struct ct_run *run, struct ct_error *err)
+{
+	struct ct_supervisor_result *r = &run->result;
+	struct ct_cudagdb_live_status live;
+	if (!ct_cudagdb_live_status(run->scratch, &live, err))
+		return r->timed_out;
+	run->aborted = run->aborted || live.aborted;
+	if (live.exited || live.signaled) {
+		r->exited = live.exited;
+		r->exit_code = live.exited ? live.status : 0;
+		r->signal = live.signaled ? live.status : 0;
+		return true;
+	}
+	// Ended by us, or by somebody who ended the debugger, too.
+	return live.pid || !r->exited || r->timed_out || ct_cudagdb_live_explain(run->scratch, err);
+}
+
+static struct ct_loglines *lines_of_fault(const struct ct_run *run)
+{
+	return run->fault_lines ? run->fault_lines : run->lines;
 }
 
 static bool has_cuda_error(const struct ct_incident *incident)
@@ -86,7 +107,7 @@ static void print_report(const struct ct_run *run, const char *path)
 {
 	const struct ct_render_options options = {
 		.color = want_color(run->options),
-		.width = terminal_width(),
+		.width = run->options->width ? run->options->width : terminal_width(),
 		.native = run->options->native,
 		.report_path = path,
 	};
@@ -105,34 +126,72 @@ static void print_report(const struct ct_run *run, const char *path)
 	free(text);
 }
 
+// The dump goes beside the report: by renaming when both are on one file system, else by copying.
+static void keep_dump(struct ct_run *run, const char *report_path)
+{
+	struct ct_error err = CT_ERROR_INIT;
+	CT_AUTO(ct_auto_str) struct ct_str from = CT_STR_INIT;
+	CT_AUTO(ct_auto_str) struct ct_str to = CT_STR_INIT;
+	ct_str_addf(&from, "%s/" CT_COLLECT_DUMP, run->scratch);
+	ct_str_addf(&to, "%s/" CT_COLLECT_DUMP, report_path);
+	if (access(ct_str_text(&from), F_OK) != 0 || rename(ct_str_text(&from), ct_str_text(&to)) == 0)
+		return;
+	if (!ct_copy_file(ct_str_text(&from), ct_str_text(&to), &err))
+		dprintf(STDERR_FILENO, "cudatrap: the dump was not kept: %s\n", err.text);
+}
+
 static void deliver(struct ct_run *run)
 {
 	struct ct_error err = CT_ERROR_INIT;
 	size_t length = 0;
-	const char *log = ct_loglines_raw(run->lines, &length), *path = NULL;
+	const char *log = ct_loglines_raw(lines_of_fault(run), &length), *path = NULL;
 	bool written = ct_report_write(run->incident, run->options->report_dir, log, length, &path, &err);
+	if (written && run->options->keep_dump)
+		keep_dump(run, path);
+	run->report_id = written ? run->incident->id : NULL;
 	if (!run->options->quiet || !written)
 		print_report(run, path);
 	else
 		dprintf(STDERR_FILENO, "cudatrap: report: %s\n", path);
 	if (!written)
 		dprintf(STDERR_FILENO, "cudatrap: the report folder was not written: %s%s%s\n", err.text, err.hint[0] ? "; " : "", err.hint);
+	else if (run->options->also && !ct_report_write_also(run->incident, path, run->options->also, &err))
+		dprintf(STDERR_FILENO, "cudatrap: not all of --also=%s was written: %s\n", run->options->also, err.text);
+	ct_run_tell_ci(run, path);
+}
+
+// Tables that cannot be read cost the explanation, not the report.
+static void explain(struct ct_incident *incident)
+{
+	struct ct_error err = CT_ERROR_INIT;
+	CT_AUTO(ct_catalog_auto) struct ct_catalog *catalog = NULL;
+	if (!ct_catalog_open(ct_data_dir(), &catalog, &err))
+		ct_incident_add_note(incident, "What the assert means was not looked up: %s%s%s.", err.text, err.hint[0] ? "; " : "", err.hint);
+	ct_explain(incident, catalog);
 }
 
 int ct_run_conclude(struct ct_run *run)
 {
+	struct ct_error err = CT_ERROR_INIT;
 	bool trapped = run->incident != NULL;
 	// A full disk or a closed terminal must give an error here, not a signal. The target has had its own settings.
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
+	ct_run_break_off_collection(run);
 	if (trapped)
-		ct_loglines_finish(run->lines, run->incident);
+		ct_run_read_redirected(run);
+	if (run->engine == &ct_engine_live && !take_live_result(run, &err))
+		return ct_run_complain(&err, 125);
+	if (trapped)
+		ct_loglines_finish(lines_of_fault(run), run->incident);
 	else if (!make_from_log(run, &trapped)) {
 		run->same_end = true;
 		return run->result.exit_status;
 	}
 	fill_ending(run);
 	ct_diagnose(run->incident);
+	explain(run->incident);
 	deliver(run);
+	run->same_end = !trapped;
 	return trapped ? run->options->error_exitcode : run->result.exit_status;
 }

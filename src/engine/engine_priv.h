@@ -10,11 +10,23 @@
 #include "diagnose/diagnose.h"
 #include "engine/engine.h"
 #include "incident/incident.h"
+#include "report/report.h"
 #include "supervisor/supervisor.h"
 
-enum { CT_MAX_WAITING = 256 };
+enum { CT_MAX_WAITING = 256, CT_MAX_FIFOS = 512, CT_MAX_REDIRECTED = 64 };
+
+struct ct_waiting {
+	pid_t pid;
+	unsigned n_by_line, n_by_agent;  // how often each told of it
+};
+
+struct ct_fifo {
+	pid_t pid;
+	int fd;
+};
 
 struct ct_run;
+struct ct_redirected;
 
 struct ct_engine {
 	const char *name, *summary;
@@ -26,11 +38,13 @@ struct ct_engine {
 	void (*started)(struct ct_run *run);
 	// A child was reaped that is not the collector. May be NULL.
 	void (*child_ended)(struct ct_run *run, pid_t pid, int wait_status);
+	// The command has ended: what was not noticed yet is noticed now or never. Called often; may start the collection. May be NULL.
+	void (*last_look)(struct ct_run *run);
 	// The collector has ended and its document was read.
 	void (*collected)(struct ct_run *run);
 };
 
-extern const struct ct_engine ct_engine_wait, ct_engine_live;
+extern const struct ct_engine ct_engine_wait, ct_engine_live, ct_engine_core;
 
 struct ct_run {
 	const struct ct_options *options;
@@ -51,7 +65,9 @@ struct ct_run {
 	char *agent_dir;    // in it; NULL when there is no agent
 	struct ct_error agent_missing;
 	struct ct_supervisor *supervisor;
-	struct ct_loglines *lines;
+	struct ct_loglines *lines, *fault_lines;  // of our stderr; of the stream that told of the fault, one of redirected[] or NULL
+	struct ct_redirected *redirected[CT_MAX_REDIRECTED];
+	size_t n_redirected;
 
 	struct ct_incident *incident;  // NULL until the first fault
 	int64_t fault_us;              // when it was noticed
@@ -59,12 +75,23 @@ struct ct_run {
 	pid_t collector;               // 0: none running
 	struct ct_collect_job job;
 	bool collected;
-	bool aborted;  // we sent SIGABRT
+	bool is_ending;  // the report is made, the command is being ended
+	bool aborted;    // by our SIGABRT
 	bool fault_pid_reaped;
 	int fault_pid_status;
-	pid_t waiting[CT_MAX_WAITING];  // processes that wait in the driver, the first one included
+	struct ct_waiting waiting[CT_MAX_WAITING];  // processes that wait in the driver, the first one included
 	size_t n_waiting;
 	struct ct_supervisor_result result;
+	const char *dump_dir;  // engine core: where the driver writes
+	struct ct_fifo fifos[CT_MAX_FIFOS];  // one for each process that uses CUDA
+	size_t n_fifos;
+	int dump_fd;  // of the first fault; -1: dump_path
+	const char *dump_path;
+	bool waits_again;    // engine wait, --after-fault=continue: a fault after the first
+	int waiting_socket;  // engine wait; -1: none
+	const char *report_id;    // of the report that was written; NULL: none
+	struct ct_marker marker;  // of this rank, when has_marker
+	bool has_marker;
 	bool same_end;  // nothing was trapped: we end as the command did, by its signal if it was one
 };
 
@@ -72,15 +99,40 @@ struct ct_run {
 const char *ct_run_getenv(const struct ct_run *run, const char *name);
 void ct_run_setenv(struct ct_run *run, const char *name, const char *value);
 
+// A ct_rank_lookup over the target's environment; context is a const struct ct_run.
+const char *ct_run_lookup(const void *context, const char *name);
+const char *ct_run_boot_id(struct ct_arena *arena);  // NULL when the kernel does not tell
+const char *ct_run_host(struct ct_arena *arena);
+// The rank's markers in --job-dir, if it was given: before the command starts, after it has ended.
+void ct_run_rank_started(struct ct_run *run);
+void ct_run_rank_ended(struct ct_run *run, int exit_status);
+// setup.c: the private folder, in TMPDIR or where there is room; the agent, left out with run->agent_missing when it cannot be preloaded.
+bool ct_run_make_scratch(struct ct_run *run, struct ct_error *err);
+void ct_run_remove_scratch(struct ct_run *run);
+void ct_run_find_agent(struct ct_run *run);
+
+// The driver says that pid waits.
+void ct_run_waiting(struct ct_run *run, int64_t pid);
+// redirected.c: stderr streams that go to files.
+void ct_run_watch_redirected(struct ct_run *run);
+void ct_run_read_redirected(struct ct_run *run);  // what came since the last look
+void ct_run_free_redirected(struct ct_run *run);
+
 // Creates the incident of the first fault and fills in what the run knows.
 struct ct_incident *ct_run_new_incident(struct ct_run *run);
 // Starts the collectors on pid in a helper process; their end comes back as engine->collected.
 void ct_run_collect(struct ct_run *run, pid_t pid);
 // Sends SIGABRT to everything that waits in the driver, without core files; after the grace time the whole tree is ended.
 void ct_run_abort_waiting(struct ct_run *run);
+// Somebody wants out while the collectors are at work: takes what they have so far.
+void ct_run_break_off_collection(struct ct_run *run);
 // Report, exit status.
 int ct_run_conclude(struct ct_run *run);
+// Under a CI system that takes more than an exit status: annotation and summary. report_path may be NULL.
+void ct_run_tell_ci(const struct ct_run *run, const char *report_path);
 
+// One line about a failure of ours; returns status.
+int ct_run_complain(const struct ct_error *err, int status);
 // Says something on stderr in --verbose runs.
 void ct_run_say(const struct ct_run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -12,6 +12,8 @@
 // there the exception that follows it is the stop (driver 580.159, cuda-gdb 13.0).
 #define BREAK_ON "__assert_fail,__assertfail"
 
+enum { LOOK_AGAIN_MS = 200 };
+
 static bool prepare(struct ct_run *run, struct ct_error *err)
 {
 	int fds[3];
@@ -63,11 +65,21 @@ static void on_folder_changed(void *context, int fd)
 	look_for_fault(run);
 }
 
+static void look_again(void *context)
+{
+	struct ct_run *run = context;
+	look_for_fault(run);
+	if (!run->incident)
+		ct_supervisor_timer(run->supervisor, ct_now_us() + (int64_t)LOOK_AGAIN_MS * 1000, look_again, run);
+}
+
 static void started(struct ct_run *run)
 {
 	run->folder_watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	if (run->folder_watch < 0 || inotify_add_watch(run->folder_watch, run->scratch, IN_MOVED_TO) < 0) {
-		ct_run_say(run, "no inotify here: a fault is noticed when the run has ended");
+		// A user may have few of them (fs.inotify.max_user_instances), and editors take them all.
+		ct_run_say(run, "no inotify here: looking for a fault now and then");
+		look_again(run);
 		return;
 	}
 	ct_supervisor_watch(run->supervisor, run->folder_watch, on_folder_changed, run);
@@ -85,7 +97,7 @@ static void collected(struct ct_run *run)
 {
 	if (run->options->after_fault == CT_FAULT_CONTINUES)
 		return;
-	run->aborted = true;
+	run->is_ending = true;
 	ct_supervisor_timer(run->supervisor, ct_now_us() + run->options->grace_ms * 1000, end_whole_tree, run);
 }
 
@@ -94,5 +106,6 @@ const struct ct_engine ct_engine_live = {
 	.summary = "the whole run under cuda-gdb; stops at device asserts and exceptions",
 	.prepare = prepare,
 	.started = started,
+	.last_look = look_for_fault,
 	.collected = collected,
 };

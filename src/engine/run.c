@@ -6,19 +6,18 @@
 #include <stdarg.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "engine/engine_priv.h"
+#include "hoststack/hoststack.h"
 
 extern char **environ;
-
-static const struct ct_engine *const engines[] = {&ct_engine_wait, &ct_engine_live};
 
 const struct ct_engine_info *ct_engine_list(void)
 {
 	static const struct ct_engine_info list[] = {
 		{"wait", "native speed; at the fault the driver waits and cuda-gdb attaches"},
+		{"core", "native speed; the driver's own dump is read: needs neither ptrace nor cuda-gdb"},
 		{"live", "the whole run under cuda-gdb; breakpoints on the device assert functions, 4 to 5 times slower"},
 		{NULL, NULL},
 	};
@@ -84,58 +83,21 @@ static void copy_environment(struct ct_run *run)
 	ct_run_setenv(run, "CUDATRAP_OPTIONS", NULL);
 }
 
-// ---- Scratch folder -------------------------------------------------------------------------------------------
+// ---- Engines -----------------------------------------------------------------------------------------------
 
-static bool make_scratch(struct ct_run *run, struct ct_error *err)
+// Attaching needs the right to trace and a cuda-gdb; the driver's dump needs neither.
+static void choose_automatically(struct ct_run *run)
 {
-	const char *base = getenv("TMPDIR");
-	run->scratch = ct_arena_printf(&run->arena, "%s/cudatrap-XXXXXX", base && *base == '/' ? base : "/tmp");
-	if (!mkdtemp(run->scratch)) {
-		ct_fail_errno(err, "%s", run->scratch);
-		run->scratch = NULL;
-		return ct_hint(err, "set TMPDIR to a folder that is writable");
-	}
-	return true;
-}
-
-static void remove_tree(int parent, const char *name, int depth)
-{
-	if (unlinkat(parent, name, 0) == 0 || (errno != EISDIR && errno != EPERM) || depth > 8)
-		return;
-	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	CT_AUTO(ct_auto_closedir) DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-	if (!dir) {
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	for (struct dirent *e; (e = readdir(dir));)
-		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-			remove_tree(dirfd(dir), e->d_name, depth + 1);
-	unlinkat(parent, name, AT_REMOVEDIR);
-}
-
-// ---- What is needed besides the command ---------------------------------------------------------------------------
-
-static void find_agent(struct ct_run *run)
-{
-	const char *given = getenv("CUDATRAP_AGENT");
-	const char *path = given && *given ? given : CT_PKGLIBDIR "/libcudatrap-agent.so";
-	if (access(path, R_OK) != 0) {
-		ct_fail_errno(&run->agent_missing, "%s", path);
-		ct_run_say(run, "no agent: %s", run->agent_missing.text);
-		return;
-	}
-	run->agent_dir = ct_arena_printf(&run->arena, "%s/agent", run->scratch);
-	if (mkdir(run->agent_dir, 0700) != 0) {
-		ct_fail_errno(&run->agent_missing, "%s", run->agent_dir);
-		run->agent_dir = NULL;
-		return;
-	}
-	const char *others = ct_run_getenv(run, "LD_PRELOAD");
-	ct_run_setenv(run, "LD_PRELOAD", others && *others ? ct_arena_printf(&run->arena, "%s %s", others, path) : path);
-	ct_run_setenv(run, "CUDATRAP_AGENT_DIR", run->agent_dir);
-	ct_run_setenv(run, "CUDATRAP_SUPERVISOR_PID", ct_arena_printf(&run->arena, "%d", (int)getpid()));
+	struct ct_error why = CT_ERROR_INIT;
+	bool can_attach = ct_hoststack_can_trace(&why);
+	if (can_attach && !run->options->cuda_gdb && !ct_cudagdb_exists(run->environment, NULL))
+		can_attach = ct_fail(&why, CT_NOT_FOUND, "no cuda-gdb here");
+	// Without the agent a program that sends its stderr elsewhere would wait for ever.
+	if (can_attach && !run->agent_dir)
+		can_attach = ct_fail(&why, CT_NOT_FOUND, "no agent (%s)", run->agent_missing.text);
+	bool dump = !can_attach && run->options->after_fault == CT_FAULT_ENDS_RUN;
+	run->engine = dump ? &ct_engine_core : &ct_engine_wait;
+	run->engine_why = dump ? ct_arena_printf(&run->arena, "wait cannot attach: %s", why.text) : "default: native speed";
 }
 
 static void choose_engine(struct ct_run *run)
@@ -149,20 +111,27 @@ static void choose_engine(struct ct_run *run)
 		run->engine = &ct_engine_wait;
 		run->engine_why = "asked for";
 		return;
+	case CT_ENGINE_CORE:
+		run->engine = &ct_engine_core;
+		run->engine_why = "asked for";
+		return;
 	case CT_ENGINE_AUTO:
-		run->engine = engines[0];
-		run->engine_why = "default: native speed";
+		choose_automatically(run);
 		return;
 	}
 }
 
 // ---- Hooks of the supervisor ---------------------------------------------------------------------------------------
 
-static void on_waiting(void *context, int64_t pid)
+void ct_run_waiting(struct ct_run *run, int64_t pid)
 {
-	struct ct_run *run = context;
 	if (run->engine->waiting)
 		run->engine->waiting(run, (pid_t)pid);
+}
+
+static void on_waiting(void *context, int64_t pid)
+{
+	ct_run_waiting(context, pid);
 }
 
 static void on_output(void *context, enum ct_stream stream, const char *bytes, size_t length)
@@ -183,12 +152,12 @@ static void adopt(struct ct_run *run, struct ct_incident *found)
 	run->incident = found;
 }
 
-static void take_collected(struct ct_run *run, int wait_status)
+static void take_document(struct ct_run *run)
 {
 	struct ct_error err = CT_ERROR_INIT;
+	struct ct_incident *found = NULL;
 	run->collector = 0;
 	run->collected = true;
-	struct ct_incident *found = NULL;
 	if (ct_collect_read(run->scratch, &found, &err))
 		adopt(run, found);
 	else
@@ -197,10 +166,26 @@ static void take_collected(struct ct_run *run, int wait_status)
 	run->incident->seconds_to_report = (double)(ct_now_us() - run->fault_us) / 1e6;
 	// In engine live the fault was a while before its file appeared, and nobody saw when.
 	run->incident->has_seconds_to_report = run->engine != &ct_engine_live;
+}
+
+static void take_collected(struct ct_run *run, int wait_status)
+{
+	take_document(run);
 	if (WIFSIGNALED(wait_status))
 		ct_incident_add_note(run->incident, "the collection was cut short (signal %d): what is missing was not reached", WTERMSIG(wait_status));
+	else if (WEXITSTATUS(wait_status) != 0)
+		ct_incident_add_note(run->incident, "what was collected last could not be stored in %s: is it full?", run->scratch);
 	ct_run_say(run, "collected after %.2f s", run->incident->seconds_to_report);
 	run->engine->collected(run);
+}
+
+void ct_run_break_off_collection(struct ct_run *run)
+{
+	if (!run->collector)
+		return;
+	kill(run->collector, SIGKILL);
+	take_document(run);
+	ct_incident_add_note(run->incident, "the collection was broken off by a signal: what is missing was not reached");
 }
 
 static void on_child_ended(void *context, pid_t pid, int wait_status)
@@ -218,11 +203,32 @@ static void on_child_ended(void *context, pid_t pid, int wait_status)
 
 static bool may_finish(void *context)
 {
-	const struct ct_run *run = context;
+	struct ct_run *run = context;
+	if (run->engine->last_look)
+		run->engine->last_look(run);
 	return run->collector == 0;
 }
 
 // ---- A fault ----------------------------------------------------------------------------------------------------------
+
+const char *ct_run_boot_id(struct ct_arena *arena)
+{
+	CT_AUTO(ct_auto_str) struct ct_str text = CT_STR_INIT;
+	if (!ct_read_file("/proc/sys/kernel/random/boot_id", 256, &text, NULL) || !text.length)
+		return NULL;
+	return ct_arena_clean(arena, text.data, strcspn(text.data, "\n"));
+}
+
+const char *ct_run_host(struct ct_arena *arena)
+{
+	char host[256] = "";
+	return gethostname(host, sizeof host - 1) == 0 && *host ? ct_arena_clean(arena, host, strlen(host)) : NULL;
+}
+
+const char *ct_run_lookup(const void *context, const char *name)
+{
+	return ct_run_getenv(context, name);
+}
 
 struct ct_incident *ct_run_new_incident(struct ct_run *run)
 {
@@ -235,6 +241,11 @@ struct ct_incident *ct_run_new_incident(struct ct_run *run)
 	incident->cwd = ct_arena_clean(&incident->arena, run->cwd, strlen(run->cwd));
 	incident->tool_version = "cudatrap " CT_VERSION;
 	incident->time_us = ct_wall_us();
+	incident->monotonic_us = ct_now_us();
+	incident->boot_id = ct_run_boot_id(&incident->arena);
+	// The supervisor's own: the collectors put those of the failing process in their place.
+	incident->host = ct_run_host(&incident->arena);
+	ct_collect_rank(&incident->arena, ct_run_lookup, run, &incident->rank);
 	incident->engine = run->engine->name;
 	incident->engine_why = ct_arena_strdup(&incident->arena, run->engine_why);
 	const char *blocking = ct_run_getenv(run, "CUDA_LAUNCH_BLOCKING");
@@ -245,6 +256,9 @@ struct ct_incident *ct_run_new_incident(struct ct_run *run)
 
 static int collect_entry(void *context)
 {
+	// A full disk, a file limit or a reader of --verbose that has gone must give an error, not end the collection.
+	signal(SIGXFSZ, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
 	return ct_collect_run(context);
 }
 
@@ -270,6 +284,11 @@ void ct_run_collect(struct ct_run *run, pid_t pid)
 		.environment = run->environment,
 		.resume = run->options->after_fault == CT_FAULT_CONTINUES,
 		.verbose = run->options->verbose,
+		.core = run->engine == &ct_engine_core,
+		.dump_fd = run->dump_fd,
+		.dump_path = run->dump_path,
+		.keep_dump = run->options->keep_dump,
+		.dump_limit_bytes = (uint64_t)run->options->dump_limit_mib << 20,
 		.live = run->engine == &ct_engine_live,
 	};
 	ct_run_say(run, "fault in process %d: collecting", (int)pid);
@@ -296,10 +315,14 @@ void ct_run_abort_waiting(struct ct_run *run)
 	// The driver would have let the process report an error; that we end it by SIGABRT must not cost a core file of gigabytes.
 	const struct rlimit no_core = {0, 0};
 	for (size_t i = 0; i < run->n_waiting; i++) {
-		prlimit(run->waiting[i], RLIMIT_CORE, &no_core, NULL);
-		kill(run->waiting[i], SIGABRT);
+		// It may have ended meanwhile, and its number be another's.
+		if (!ct_supervisor_has(run->supervisor, run->waiting[i].pid))
+			continue;
+		prlimit(run->waiting[i].pid, RLIMIT_CORE, &no_core, NULL);
+		kill(run->waiting[i].pid, SIGABRT);
+		run->aborted = true;
 	}
-	run->aborted = true;
+	run->is_ending = true;
 	// Launchers end by themselves when a rank dies; what does not is ended.
 	ct_supervisor_timer(run->supervisor, ct_now_us() + run->options->grace_ms * 1000, end_whole_tree, run);
 }
@@ -308,17 +331,23 @@ void ct_run_abort_waiting(struct ct_run *run)
 
 static void run_done(struct ct_run *run)
 {
+	pid_t live = run->supervisor && run->engine == &ct_engine_live ? ct_supervisor_target(run->supervisor) : 0;
 	ct_supervisor_free(run->supervisor);
+	if (run->scratch)
+		ct_cudagdb_clean_up(run->scratch, live, ct_run_getenv(run, "TMPDIR"));
+	ct_run_free_redirected(run);
 	ct_loglines_free(run->lines);
+	if (run->waiting_socket >= 0)
+		close(run->waiting_socket);
 	if (run->folder_watch >= 0)
 		close(run->folder_watch);
 	ct_incident_free(run->incident);
 	if (run->scratch)
-		remove_tree(AT_FDCWD, run->scratch, 0);
+		ct_run_remove_scratch(run);
 	ct_arena_done(&run->arena);
 }
 
-static int complain(const struct ct_error *err, int status)
+int ct_run_complain(const struct ct_error *err, int status)
 {
 	CT_AUTO(ct_auto_str) struct ct_str line = CT_STR_INIT;
 	ct_str_addf(&line, "cudatrap: %s", err->text);
@@ -338,28 +367,36 @@ static bool find_gdb(struct ct_run *run, struct ct_error *err)
 	return run->has_gdb;
 }
 
+// As env(1) has it: not found, not executable, everything else.
+static int status_of(const struct ct_error *err)
+{
+	return err->code == CT_NOT_FOUND ? 127 : err->code == CT_DENIED ? 126 : 125;
+}
+
 static bool prepare(struct ct_run *run, struct ct_error *err)
 {
 	run->cwd = getcwd(NULL, 0);
 	run->cwd = run->cwd ? run->cwd : ct_xstrdup("");
 	copy_environment(run);
-	if (!make_scratch(run, err))
+	if (!ct_run_make_scratch(run, err))
 		return false;
+	ct_run_find_agent(run);
 	choose_engine(run);
 	if (!find_gdb(run, err))
 		return false;
-	find_agent(run);
 	run->lines = ct_loglines_new();
 	ct_loglines_on_waiting(run->lines, on_waiting, run);
 	run->target_argv = run->options->argv;
 	run->target_environment = run->environment;
-	return run->engine->prepare(run, err);
+	return true;
 }
 
 static int start_and_run(struct ct_run *run)
 {
 	struct ct_error err = CT_ERROR_INIT;
 	const struct ct_supervisor_hooks hooks = {.context = run, .output = on_output, .child_ended = on_child_ended, .may_finish = may_finish};
+	if (!run->engine->prepare(run, &err))
+		return ct_run_complain(&err, status_of(&err));
 	const struct ct_supervisor_options options = {
 		.argv = run->target_argv,
 		.envp = run->target_environment,
@@ -368,19 +405,26 @@ static int start_and_run(struct ct_run *run)
 		.grace_ms = run->options->grace_ms,
 	};
 	if (!ct_supervisor_start(&options, &hooks, &run->supervisor, &err))
-		return complain(&err, err.code == CT_NOT_FOUND ? 127 : err.code == CT_DENIED ? 126 : 125);
+		return ct_run_complain(&err, status_of(&err));
 	if (run->engine->started)
 		run->engine->started(run);
 	if (!ct_supervisor_run(run->supervisor, &run->result, &err))
-		return complain(&err, 125);
+		return ct_run_complain(&err, 125);
 	return ct_run_conclude(run);
 }
 
 int ct_engine_run(const struct ct_options *options)
 {
 	struct ct_error err = CT_ERROR_INIT;
-	struct ct_run run = {.options = options, .arena = CT_ARENA_INIT, .folder_watch = -1};
-	int status = prepare(&run, &err) ? start_and_run(&run) : complain(&err, 125);
+	struct ct_run run = {.options = options, .arena = CT_ARENA_INIT, .folder_watch = -1, .dump_fd = -1, .waiting_socket = -1};
+	int status = 125;
+	if (prepare(&run, &err)) {
+		ct_run_rank_started(&run);
+		status = start_and_run(&run);
+		ct_run_rank_ended(&run, status);
+	} else {
+		ct_run_complain(&err, status);
+	}
 	const struct ct_supervisor_result result = run.result;
 	bool die_as_it = run.same_end;
 	free((char *)run.cwd);

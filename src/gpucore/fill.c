@@ -1,5 +1,6 @@
 // A dump's part of the incident.
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <string.h>
 #include <inttypes.h>
 
 #include "gpucore/gpucore_priv.h"
@@ -44,8 +45,7 @@ static void fill_kernel(struct filling *f, const struct ct_gpucore_grid *grid, s
 		.block_dim = grid->block_dim,
 		.has_cluster = grid->cluster_dim.x && grid->cluster_dim.y && grid->cluster_dim.z,
 		.cluster_dim = grid->cluster_dim,
-		.has_launch_tid = grid->host_tid != 0,
-		.launch_tid = grid->host_tid,
+		// Not launch_tid: attrHostTid is the driver's own event thread "cuda-EvtHandlr", not the launching one (driver 580.159.04, PyTorch 2.11, seen).
 		.has_params_offset = grid->params_offset != 0,
 		.params_offset = grid->params_offset,
 	};
@@ -85,6 +85,7 @@ static void fill_kernels(struct filling *f)
 		return;
 	gpu->has_kernel = true;
 	fill_kernel(f, &grid, &gpu->kernel);
+	ct_core_arguments(f->core, failing, gpu->kernel.name, f->incident);
 }
 
 static void fill_groups(struct filling *f)
@@ -164,6 +165,14 @@ static void fill_assert(struct filling *f)
 		out->first = g->lanes[0].at;
 }
 
+static bool has_environment(const struct ct_incident *incident, const char *name)
+{
+	for (size_t i = 0; i < incident->n_environment; i++)
+		if (strcmp(incident->environment[i].name, name) == 0)
+			return true;
+	return false;
+}
+
 static void fill_meta(struct filling *f)
 {
 	uint32_t minimum = ct_core_row_minimum(CT_CORE_META_DATA);
@@ -174,7 +183,7 @@ static void fill_meta(struct filling *f)
 		return;
 	struct ct_row r = {f->core->source.bytes + s.sh_offset, s.sh_size};
 	char text[32];
-	if (ct_row_u32(r, CT_META_DRIVER)) {
+	if (ct_row_u32(r, CT_META_DRIVER) && !has_environment(f->incident, "driver")) {  // the machine's own word is longer: 580.159.04
 		snprintf(text, sizeof text, "%u.%u", ct_row_u32(r, CT_META_DRIVER), ct_row_u32(r, CT_META_DRIVER_MINOR));
 		ct_incident_add_environment(f->incident, "driver", text);
 	}

@@ -149,4 +149,9 @@ void ct_core_frames(struct ct_gpucore *core, struct ct_arena *arena, const struc
 bool ct_core_caller(struct ct_gpucore *core, const struct ct_gpucore_lane *lane, uint64_t module, uint64_t *ret_address);
 uint64_t ct_core_module_of(const struct ct_gpucore *core, size_t device, uint64_t grid_id);  // 0: unknown
 
+// arguments.c: the arguments of the grid's kernel, typed by its signature (demangled; NULL: not known), into kernel's incident.
+void ct_core_arguments(struct ct_gpucore *core, size_t grid_index, const char *signature, struct ct_incident *incident);
+// One of them. type NULL: not known; bytes NULL: not in the dump, else as many as the parameter has.
+void ct_core_argument(struct ct_arena *arena, const struct ct_cubin_param *param, const char *type, const uint8_t *bytes, struct ct_argument *ret_argument);
+
 #endif

@@ -44,6 +44,15 @@ bool ct_hoststack_python_walk(struct ct_arena *arena, pid_t pid, struct ct_pytho
 // CT_UNAVAILABLE with the agent's own words when it answered with an error.
 bool ct_hoststack_python_parse(struct ct_arena *arena, const char *json, size_t length, struct ct_python_stacks *ret_stacks, struct ct_error *err);
 
+struct ct_tensors_about {
+	size_t n_libraries;   // of arrays, in use in the process; 0: there is nothing to list
+	const char *missing;  // what is not in the list, in words; NULL when it is whole
+};
+
+// Reads the agent's answer to "tensors" into incident->tensors, after those that are there. On failure the incident is as it was.
+// CT_UNAVAILABLE with the agent's own words when it answered with an error.
+bool ct_hoststack_tensors_parse(struct ct_incident *incident, const char *json, size_t length, struct ct_tensors_about *ret_about, struct ct_error *err);
+
 // Names, lines and sources from the agent, entry flags from the walk for the threads in which both saw the same functions; threads that
 // only one of them saw as they are. The result borrows from both.
 void ct_hoststack_combine(struct ct_arena *arena, const struct ct_python_stacks *agent, const struct ct_python_stacks *walk,
@@ -67,6 +76,16 @@ void ct_hoststack_add_sources(struct ct_incident *incident, pid_t pid);
 // Marks the launching thread and moves it to the front: by launch_tid when not 0, else the thread that is blocked in a launch or
 // synchronisation call of libcuda; says how it knows. No thread is marked when there is no telling: a note says why.
 void ct_hoststack_mark_launching(struct ct_incident *incident, int64_t launch_tid);
+
+// Marks thread tid as the launching one, for the reason given, and moves it to the front; a thread without frames is added when it is not
+// among the threads.
+void ct_hoststack_mark_thread(struct ct_incident *incident, int64_t tid, const char *name, const char *why);
+// For a process that may not be stopped: marks the one thread of its own that is at work when every other sleeps. False: there is not
+// exactly one. Takes some milliseconds.
+bool ct_hoststack_mark_running(struct ct_incident *incident, pid_t pid);
+
+// May this process attach to another one? Tried on a child; err says why not, with what to do.
+bool ct_hoststack_can_trace(struct ct_error *err);
 
 // A C++ name demangled into the arena; symbol itself when it is not mangled. Splits "$kernel$callee".
 const char *ct_demangle(struct ct_arena *arena, const char *symbol);

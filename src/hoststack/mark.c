@@ -82,6 +82,18 @@ static void mark(struct ct_incident *incident, size_t index, const char *why)
 	incident->threads[0] = chosen;
 }
 
+void ct_hoststack_mark_thread(struct ct_incident *incident, int64_t tid, const char *name, const char *why)
+{
+	for (size_t i = 0; i < incident->n_threads; i++)
+		incident->threads[i].launching = false;
+	size_t at = 0;
+	while (at < incident->n_threads && incident->threads[at].tid != tid)
+		at++;
+	if (at == incident->n_threads)
+		ct_incident_add_thread(incident, tid, name);
+	mark(incident, at, ct_arena_strdup(&incident->arena, why));
+}
+
 static void mark_by_tid(struct ct_incident *incident, int64_t launch_tid)
 {
 	for (size_t i = 0; i < incident->n_threads; i++)

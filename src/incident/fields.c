@@ -7,6 +7,7 @@
 #define HAS(member) .has = offsetof(S, member) + 1
 #define ROWS(member, rows) CT_FIELD_ROWS, .offset = offsetof(S, member), .count = offsetof(S, n_##member), .table = &(rows)
 #define TEXTS(member) CT_FIELD_TEXTS, .offset = offsetof(S, member), .count = offsetof(S, n_##member)
+#define NUMBERS(member) CT_FIELD_I64S, .offset = offsetof(S, member), .count = offsetof(S, n_##member), .limit = CT_MAX_RANK
 #define RUNS(member) ROWS(member, run_table), .flags = CT_FIELD_REPLACE, .has = offsetof(S, member##_cut) + 1, .limit = CT_MAX_RUNS
 #define OBJECT(rows) CT_FIELD_OBJECT, .table = &(rows)
 #define WORD(set) CT_FIELD_WORD, .words = &(set)
@@ -118,6 +119,91 @@ static const struct ct_field device_fields[] = {
 TABLE(device_table, device_fields);
 #undef S
 
+#define S struct ct_gridpos
+static const struct ct_field gridpos_fields[] = {
+	{"block", CT_FIELD_DIM3, AT(block), REQUIRED},
+	{"thread", CT_FIELD_DIM3, AT(thread), REQUIRED},
+};
+TABLE(gridpos_table, gridpos_fields);
+#undef S
+
+#define S struct ct_argument
+static const struct ct_field argument_fields[] = {
+	{"index", CT_FIELD_U32, AT(index), REQUIRED},
+	{"offset", CT_FIELD_U32, AT(offset), REQUIRED},
+	{"size", CT_FIELD_U32, AT(size_bytes), REQUIRED},
+	{"type", CT_FIELD_TEXT, AT(type)},
+	{"name", CT_FIELD_TEXT, AT(name)},
+	{"kind", WORD(ct_argument_kind_words), AT(kind), REQUIRED},
+	{"value", CT_FIELD_TEXT, AT(value)},
+	{"bytes", CT_FIELD_TEXT, AT(bytes)},
+	{"bytes_cut", CT_FIELD_BOOL, AT(bytes_cut)},
+	{"tensor", CT_FIELD_TEXT, AT(tensor)},
+	{"tensor_offset", CT_FIELD_COUNT, AT(tensor_offset), HAS(has_tensor_offset)},
+};
+TABLE(argument_table, argument_fields);
+#undef S
+
+#define S struct ct_element
+static const struct ct_field element_fields[] = {
+	{"index", CT_FIELD_COUNT, AT(index), REQUIRED},
+	{"value", CT_FIELD_TEXT, AT(value), REQUIRED},
+	{"at", OBJECT(gridpos_table), AT(at), HAS(has_at)},
+};
+TABLE(element_table, element_fields);
+#undef S
+
+#define S struct ct_outside
+static const struct ct_field outside_fields[] = {
+	{"argument", CT_FIELD_U32, AT(argument), REQUIRED},
+	{"count", CT_FIELD_COUNT, AT(n_outside), REQUIRED},
+	{"index", CT_FIELD_COUNT, AT(index), REQUIRED},
+	{"value", CT_FIELD_TEXT, AT(value), REQUIRED},
+};
+TABLE(outside_table, outside_fields);
+#undef S
+
+#define S struct ct_device_memory
+static const struct ct_field memory_fields[] = {
+	{"argument", CT_FIELD_U32, AT(argument), REQUIRED},
+	{"address", CT_FIELD_HEX, AT(address), REQUIRED},
+	{"type", CT_FIELD_TEXT, AT(type)},
+	{"read", CT_FIELD_COUNT, AT(n_elements), REQUIRED},
+	{"whole", CT_FIELD_BOOL, AT(whole)},
+	{"min", CT_FIELD_TEXT, AT(min)},
+	{"min_index", CT_FIELD_COUNT, AT(min_index), OMIT_ZERO},
+	{"max", CT_FIELD_TEXT, AT(max)},
+	{"max_index", CT_FIELD_COUNT, AT(max_index), OMIT_ZERO},
+	{"outside", ROWS(outside, outside_table)},
+	{"rule", CT_FIELD_TEXT, AT(rule)},
+	{"elements", CT_FIELD_ROWS, .offset = offsetof(S, elements), .count = offsetof(S, n_elements_of_threads), .table = &element_table,
+	 .limit = CT_MAX_LANES},
+	{"failed", CT_FIELD_TEXT, AT(failed)},
+};
+TABLE(memory_table, memory_fields);
+#undef S
+
+#define S struct ct_value
+static const struct ct_field value_fields[] = {
+	{"name", CT_FIELD_TEXT, AT(name), REQUIRED},
+	{"text", CT_FIELD_TEXT, AT(text)},
+	{"how", CT_FIELD_TEXT, AT(how)},
+	{"why_not", CT_FIELD_TEXT, AT(why_not)},
+	{"candidate", CT_FIELD_BOOL, AT(candidate)},
+};
+TABLE(value_table, value_fields);
+#undef S
+
+#define S struct ct_cause
+static const struct ct_field cause_fields[] = {
+	{"text", CT_FIELD_TEXT, AT(text)},
+	{"meaning", CT_FIELD_TEXT, AT(meaning)},
+	{"checks", TEXTS(checks), .flags = CT_FIELD_REPLACE},
+	{"row", CT_FIELD_TEXT, AT(row)},
+};
+TABLE(cause_table, cause_fields);
+#undef S
+
 #define S struct ct_gpu
 static const struct ct_field gpu_fields[] = {
 	{"source", CT_FIELD_TEXT, AT(source)},
@@ -126,16 +212,10 @@ static const struct ct_field gpu_fields[] = {
 	{"other_kernels", ROWS(other_kernels, kernel_table)},
 	{"groups", ROWS(groups, group_table)},
 	{"sm_exceptions", ROWS(sm_exceptions, exception_count_table)},
+	{"arguments", ROWS(arguments, argument_table), .limit = CT_MAX_ARGUMENTS},
+	{"memory", ROWS(memory, memory_table), .limit = CT_MAX_ARGUMENTS},
 };
 TABLE(gpu_table, gpu_fields);
-#undef S
-
-#define S struct ct_gridpos
-static const struct ct_field gridpos_fields[] = {
-	{"block", CT_FIELD_DIM3, AT(block), REQUIRED},
-	{"thread", CT_FIELD_DIM3, AT(thread), REQUIRED},
-};
-TABLE(gridpos_table, gridpos_fields);
 #undef S
 
 #define S struct ct_assert
@@ -241,12 +321,61 @@ static const struct ct_field ending_fields[] = {
 TABLE(ending_table, ending_fields);
 #undef S
 
+#define S struct ct_rank
+static const struct ct_field rank_fields[] = {
+	{"rank", CT_FIELD_U32, AT(rank), HAS(has_rank)},
+	{"local_rank", CT_FIELD_U32, AT(local_rank), HAS(has_local_rank)},
+	{"world_size", CT_FIELD_U32, AT(world_size), HAS(has_world_size)},
+	{"job", CT_FIELD_TEXT, AT(job)},
+	{"launcher", CT_FIELD_TEXT, AT(launcher)},
+};
+TABLE(rank_table, rank_fields);
+#undef S
+
+#define S struct ct_tensor
+static const struct ct_field tensor_fields[] = {
+	{"name", CT_FIELD_TEXT, AT(name), REQUIRED},
+	{"library", CT_FIELD_TEXT, AT(library)},
+	{"kind", CT_FIELD_TEXT, AT(kind)},
+	{"role", WORD(ct_tensor_role_words), AT(role), REQUIRED},
+	{"tid", CT_FIELD_I64, AT(tid), OMIT_ZERO},
+	{"depth", CT_FIELD_U32, AT(depth), HAS(has_depth)},
+	{"function", CT_FIELD_TEXT, AT(function)},
+	{"file", CT_FIELD_TEXT, AT(file)},
+	{"line", CT_FIELD_U32, AT(line), OMIT_ZERO},
+	{"shape", NUMBERS(shape), HAS(has_shape)},
+	{"stride", NUMBERS(stride), HAS(has_stride)},
+	{"dtype", CT_FIELD_TEXT, AT(dtype)},
+	{"device", CT_FIELD_TEXT, AT(device)},
+	{"data_ptr", CT_FIELD_HEX, AT(data_ptr), HAS(has_data_ptr)},
+	{"storage_ptr", CT_FIELD_HEX, AT(storage_ptr), HAS(has_storage_ptr)},
+	{"storage_bytes", CT_FIELD_COUNT, AT(storage_bytes), HAS(has_storage_bytes)},
+	{"requires_grad", CT_FIELD_BOOL, AT(requires_grad)},
+};
+TABLE(tensor_table, tensor_fields);
+#undef S
+
+#define S struct ct_check
+static const struct ct_field check_fields[] = {
+	{"check", WORD(ct_check_kind_words), AT(kind), REQUIRED},
+	{"status", WORD(ct_check_status_words), AT(status), REQUIRED},
+	{"id", CT_FIELD_TEXT, AT(id)},
+	{"call", CT_FIELD_TEXT, AT(call)},
+	{"tensors", TEXTS(tensors), .flags = CT_FIELD_REPLACE},
+	{"seen", CT_FIELD_TEXT, AT(seen)},
+};
+TABLE(check_table, check_fields);
+#undef S
+
 #define S struct ct_incident
 static const struct ct_field incident_fields[] = {
 	{"tool", CT_FIELD_TEXT, AT(tool_version)},
 	{"id", CT_FIELD_TEXT, AT(id)},
 	{"time_us", CT_FIELD_TIME, AT(time_us), OMIT_ZERO},
+	{"monotonic_us", CT_FIELD_I64, AT(monotonic_us), OMIT_ZERO},
+	{"boot_id", CT_FIELD_TEXT, AT(boot_id)},
 	{"host", CT_FIELD_TEXT, AT(host)},
+	{"rank", OBJECT(rank_table), AT(rank), .flags = CT_FIELD_HOST_PART},
 	{"kind", WORD(ct_fault_kind_words), AT(kind), .flags = CT_FIELD_OMIT_ZERO | CT_FIELD_GPU_PART},
 	{"command", TEXTS(command), .flags = CT_FIELD_REPLACE},
 	{"cwd", CT_FIELD_TEXT, AT(cwd)},
@@ -257,6 +386,8 @@ static const struct ct_field incident_fields[] = {
 	{"process", OBJECT(process_table), AT(process), .flags = CT_FIELD_HOST_PART},
 	{"gpu", OBJECT(gpu_table), AT(gpu), HAS(gpu.present), .flags = CT_FIELD_GPU_PART},
 	{"assert", OBJECT(assert_table), AT(assertion), HAS(assertion.present), .flags = CT_FIELD_GPU_PART},
+	{"values", ROWS(values, value_table), .flags = CT_FIELD_GPU_PART},
+	{"cause", OBJECT(cause_table), AT(cause), HAS(cause.present)},
 	{"threads", ROWS(threads, host_thread_table), .flags = CT_FIELD_HOST_PART},
 	{"log", ROWS(log, log_entry_table)},
 	{"environment", ROWS(environment, pair_table), .flags = CT_FIELD_HOST_PART},
@@ -264,6 +395,8 @@ static const struct ct_field incident_fields[] = {
 	{"consequences", ROWS(consequences, consequence_table)},
 	{"ending", OBJECT(ending_table), AT(ending)},
 	{"notes", TEXTS(notes), .flags = CT_FIELD_ALL_PARTS},
+	{"tensors", ROWS(tensors, tensor_table), .flags = CT_FIELD_HOST_PART | CT_FIELD_TENSOR_PART, .limit = CT_MAX_TENSORS},
+	{"checks", ROWS(checks, check_table)},
 };
 const struct ct_table ct_incident_table = {.fields = incident_fields, .n_fields = CT_COUNT(incident_fields), .row_bytes = sizeof(S)};
 #undef S

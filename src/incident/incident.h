@@ -183,6 +183,69 @@ struct ct_device {
 	const char *pci;  // "0000:65:00.0"
 };
 
+// What a kernel argument is. "bytes": its type is not known, or not one of the others.
+#define CT_ARGUMENT_KINDS(X) \
+	X(BYTES, "bytes") X(POINTER, "pointer") X(INTEGER, "integer") X(FLOAT, "float") X(BOOL, "bool") X(STRUCT, "struct")
+
+enum ct_argument_kind {
+#define X(name, word) CT_ARGUMENT_##name,
+	CT_ARGUMENT_KINDS(X)
+#undef X
+};
+const char *ct_argument_kind_word(enum ct_argument_kind kind);
+bool ct_argument_kind_parse(const char *word, enum ct_argument_kind *ret_kind);
+
+// An argument of the failing kernel: its place from the image, its bytes from the GPU, its type from the signature.
+struct ct_argument {
+	uint32_t index;   // from 0, as in the signature
+	uint32_t offset;  // from argument 0, in bytes
+	uint32_t size_bytes;
+	const char *type;  // "long const*"; NULL when the signature does not tell
+	const char *name;  // from debug information or the table of known kernels; NULL: not known
+	enum ct_argument_kind kind;
+	const char *value;  // "0x7f2134000000", "3", "-100", "0.5", "true", of a struct that is known its parts; NULL: not had, or only bytes
+	const char *bytes;  // hexadecimal, in memory order, at most CT_MAX_ARGUMENT_BYTES of them; NULL: not had
+	bool bytes_cut;     // there are more
+	const char *tensor;  // a pointer: name of the tensor in whose storage it points; NULL: none, or not known
+	bool has_tensor_offset;
+	uint64_t tensor_offset;  // bytes from the start of that tensor's data
+};
+
+enum { CT_MAX_ARGUMENTS = 256, CT_MAX_ARGUMENT_BYTES = 64 };
+
+// One element of an array in device memory.
+struct ct_element {
+	uint64_t index;
+	const char *value;
+	bool has_at;
+	struct ct_gridpos at;  // the failing thread that reads it
+};
+
+// Elements outside [0, the value of the integer argument `argument`).
+struct ct_outside {
+	uint32_t argument;
+	uint64_t n_outside;
+	uint64_t index;     // the first one
+	const char *value;  // of it
+};
+
+// What was read of an array of integers that an argument points to. Read, not concluded: which of it broke the assert is diagnosis.
+struct ct_device_memory {
+	uint32_t argument;
+	uint64_t address;
+	const char *type;     // "int64", "int32", "uint8" ...
+	uint64_t n_elements;  // that were read, from the first on
+	bool whole;           // the array has no more; false: its length is not known or more than is read
+	const char *min, *max;
+	uint64_t min_index, max_index;  // the first of each
+	struct ct_outside *outside;     // only bounds that are exceeded
+	size_t n_outside;
+	const char *rule;  // id of the row of assert-values.tsv that says which thread reads which element; NULL: none
+	struct ct_element *elements;  // that the failing threads read first and that the rule does not allow; at most CT_MAX_LANES
+	size_t n_elements_of_threads;
+	const char *failed;  // why nothing was read; NULL: it was
+};
+
 struct ct_gpu {
 	bool present;        // false: nothing was read from the GPU; see the collectors for why
 	const char *source;  // "cuda-gdb 13.0 (gdb.cuda)", "cuda-gdb 12.4 (MI)", "core dump"
@@ -195,6 +258,29 @@ struct ct_gpu {
 	size_t n_groups;
 	struct ct_exception_count *sm_exceptions;  // seen on SMs with no lane to show for it (warp has exited)
 	size_t n_sm_exceptions;
+	struct ct_argument *arguments;  // of the failing kernel, by index
+	size_t n_arguments;
+	struct ct_device_memory *memory;
+	size_t n_memory;
+};
+
+// A value that the fault is about.
+struct ct_value {
+	const char *name;     // as in the expression: "t", "n_classes"
+	const char *text;     // "3"; NULL: not had
+	const char *how;      // how it was got: "target[2], read from device memory", "argument 8", "local of load_label"
+	const char *why_not;  // why it was not, in words
+	bool candidate;       // fits, but is not known to be the one
+};
+
+// What the fault probably comes from: a conclusion, not a fact.
+struct ct_cause {
+	bool present;
+	const char *text;     // "label 3 for a model with 3 outputs"
+	const char *meaning;  // of the check that failed
+	const char **checks;  // what to look at first, in this order
+	size_t n_checks;
+	const char *row;      // id in assert-catalog.tsv
 };
 
 // A device assert, as text (the driver's line) or as read from the image.
@@ -290,7 +376,7 @@ const char *ct_collector_status_word(enum ct_collector_status status);
 bool ct_collector_status_parse(const char *word, enum ct_collector_status *ret_status);
 
 struct ct_collector {
-	const char *name;  // "gpu", "native-stacks", "python-agent", "python-walk", "log", "environment"
+	const char *name;  // "gpu", "native-stacks", "python-agent", "python-walk", "tensors", "log", "environment"
 	enum ct_collector_status status;
 	double milliseconds;
 	const char *detail;  // one line; why it failed, what to do. NULL when all is said by "ok"
@@ -340,13 +426,111 @@ struct ct_consequence {
 	const char *text;
 };
 
+// Which process of which parallel job the failing one was, as its launcher told it in its environment.
+struct ct_rank {
+	bool has_rank, has_local_rank, has_world_size;
+	uint32_t rank;         // in the whole job
+	uint32_t local_rank;   // on its machine
+	uint32_t world_size;   // how many ranks there are
+	const char *job;       // the launcher's or scheduler's name of the job; NULL when it has none
+	const char *launcher;  // whose variables these are: "torchrun", "slurm", ...
+};
+
+// ---- Tensors and what they say about each other ----------------------------------------------------------------
+
+// What an array is to the frame that holds it.
+#define CT_TENSOR_ROLES(X)             \
+	X(LOCAL, "local")              \
+	X(ARGUMENT, "argument")        \
+	X(ATTRIBUTE, "attribute")      \
+	X(ITEM, "item")                \
+	X(PARAMETER, "parameter") /* of a torch.nn.Module */ \
+	X(BUFFER, "buffer")       /* of a torch.nn.Module */
+
+enum ct_tensor_role {
+#define X(name, word) CT_TENSOR_##name,
+	CT_TENSOR_ROLES(X)
+#undef X
+};
+const char *ct_tensor_role_word(enum ct_tensor_role role);
+bool ct_tensor_role_parse(const char *word, enum ct_tensor_role *ret_role);
+
+// NumPy and PyTorch have at most 64 dimensions (NPY_MAXDIMS of NumPy 2, kMaxDims).
+enum { CT_MAX_RANK = 64, CT_MAX_TENSORS = 4096 };
+
+// An array that a Python frame knows by name: metadata alone, read without touching its memory. One array has as many rows as names.
+struct ct_tensor {
+	const char *name;     // as the frame would write it: "y", "self.fc.weight", "batch['ids']"
+	const char *library;  // "torch", "numpy", "cupy", "jax", "numba"
+	const char *kind;     // what is special about it: "FakeTensor", "meta", "sparse_coo", "local shard of a DTensor"; NULL: nothing
+	enum ct_tensor_role role;
+	int64_t tid;  // Linux thread id; 0 unknown
+	bool has_depth;
+	uint32_t depth;  // of the frame: 0 is the thread's innermost Python frame
+	const char *function, *file;  // of the frame
+	uint32_t line;                // 0 unknown
+	bool has_shape;  // no rows and has_shape: a scalar
+	int64_t *shape;
+	size_t n_shape;
+	bool has_stride;
+	int64_t *stride;  // in elements
+	size_t n_stride;
+	const char *dtype;   // "float32"
+	const char *device;  // "cuda:0"
+	bool has_data_ptr;
+	uint64_t data_ptr;  // of the first element
+	bool has_storage_ptr;
+	uint64_t storage_ptr;  // of the memory that it is a view of
+	bool has_storage_bytes;
+	uint64_t storage_bytes;
+	bool requires_grad;
+};
+
+#define CT_CHECK_KINDS(X) \
+	X(SHAPE, "shape") X(DTYPE, "dtype") X(RANGE, "value range") X(DEVICE, "device")
+
+enum ct_check_kind {
+#define X(name, word) CT_CHECK_##name,
+	CT_CHECK_KINDS(X)
+#undef X
+};
+const char *ct_check_kind_word(enum ct_check_kind kind);
+bool ct_check_kind_parse(const char *word, enum ct_check_kind *ret_kind);
+
+#define CT_CHECK_STATUSES(X)                                                  \
+	X(UNKNOWN, "unknown") /* could not be told */                         \
+	X(OK, "ok")                                                           \
+	X(SUSPECT, "suspect") /* the call's arguments disagree */
+
+enum ct_check_status {
+#define X(name, word) CT_CHECK_IS_##name,
+	CT_CHECK_STATUSES(X)
+#undef X
+};
+const char *ct_check_status_word(enum ct_check_status status);
+bool ct_check_status_parse(const char *word, enum ct_check_status *ret_status);
+
+// One of the four questions to the tensors of the launching call, and its answer.
+struct ct_check {
+	enum ct_check_kind kind;
+	enum ct_check_status status;
+	const char *id;           // which rule answered: "labels-are-integers"
+	const char *call;         // the call whose arguments they are: "cross_entropy"; NULL not recognised
+	const char **tensors;     // their names
+	size_t n_tensors;
+	const char *seen;         // in words
+};
+
 struct ct_incident {
 	struct ct_arena arena;
 
 	const char *id;            // folder name, unique
 	const char *tool_version;  // "cudatrap 0.1.0"
 	int64_t time_us;           // wall clock of the trigger, since the epoch
+	int64_t monotonic_us;      // the same moment on the machine's monotonic clock: orders the faults of one machine; 0: not known
+	const char *boot_id;       // of the machine's run since it booted: monotonic clocks can be compared when this is equal
 	const char *host;
+	struct ct_rank rank;
 	enum ct_fault_kind kind;
 
 	const char *const *command;  // as given to cudatrap
@@ -361,6 +545,9 @@ struct ct_incident {
 	struct ct_process process;
 	struct ct_gpu gpu;
 	struct ct_assert assertion;
+	struct ct_value *values;  // locals that the debugger read, then what diagnosis established
+	size_t n_values;
+	struct ct_cause cause;
 	struct ct_host_thread *threads;  // the launching thread first
 	size_t n_threads;
 	struct ct_log_entry *log;
@@ -374,6 +561,10 @@ struct ct_incident {
 	struct ct_ending ending;
 	const char **notes;  // what the reader must know: what was not established, and why
 	size_t n_notes;
+	struct ct_tensor *tensors;  // of the Python frames, innermost frame first within a thread
+	size_t n_tensors;
+	struct ct_check *checks;
+	size_t n_checks;
 };
 
 struct ct_incident *ct_incident_new(void);
@@ -387,6 +578,7 @@ struct ct_collector *ct_incident_add_collector(struct ct_incident *incident, con
 void ct_incident_add_note(struct ct_incident *incident, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void ct_incident_add_environment(struct ct_incident *incident, const char *name, const char *value);
 struct ct_host_thread *ct_incident_add_thread(struct ct_incident *incident, int64_t tid, const char *name);
+struct ct_value *ct_incident_add_value(struct ct_incident *incident, const char *name, const char *text, const char *how);  // each may be NULL but name
 struct ct_consequence *ct_incident_add_consequence(struct ct_incident *incident, int64_t pid, double seconds_after, const char *text);
 
 // Collects the positions of threads into runs (x fastest), in ascending order; a position that is there twice counts once.
@@ -406,10 +598,16 @@ bool ct_incident_read_json(const char *text, size_t length, struct ct_incident *
 // "notes":[...]}), into an existing incident: rows are added to its lists, other values replace the ones that are there (runs and argv
 // count as one value). On failure the incident is as it was. Other keys of the document are ignored.
 bool ct_incident_read_gpu_json(struct ct_incident *incident, const char *text, size_t length, struct ct_error *err);
-// The same for the host part ({"version":1,"process":{...},"threads":[...],"environment":[...],"collectors":[...],"notes":[...]}).
+// The same for the host part ({"version":1,"process":{...},"threads":[...],"environment":[...],"tensors":[...],"collectors":[...],"notes":[...]}).
 bool ct_incident_read_host_json(struct ct_incident *incident, const char *text, size_t length, struct ct_error *err);
 
+// Raised when the same incident gets another signature: stored ones are then computed anew.
+#define CT_SIGNATURE_VERSION 1
+// "tensors" alone, as the agent's answer has them. What a whole incident may not hold (kinds and roles not in the tables) is refused as there.
+bool ct_incident_read_tensors_json(struct ct_incident *incident, const char *text, size_t length, struct ct_error *err);
+
 // Stable over runs, addresses, ranks: 16 hex digits of a hash over kind, kernel, assert and user frames. In the arena.
+// doc/signature.md says what goes in and what does not.
 const char *ct_incident_signature(struct ct_incident *incident);
 
 #endif

@@ -12,7 +12,7 @@ struct ct_words {
 };
 
 extern const struct ct_words ct_fault_kind_words, ct_group_reason_words, ct_log_kind_words, ct_frame_kind_words, ct_collector_status_words,
-	ct_ending_words;
+	ct_ending_words, ct_argument_kind_words, ct_tensor_role_words, ct_check_kind_words, ct_check_status_words;
 
 // The tables of fields.c say once, for writer and reader, where in a struct a key's value lives.
 enum ct_field_type {
@@ -30,6 +30,7 @@ enum ct_field_type {
 	CT_FIELD_CODE,    // uint32_t, CUDBGException_t; the writer adds "name"
 	CT_FIELD_TIME,    // int64_t, microseconds since the epoch; the writer adds "time"
 	CT_FIELD_OBJECT,  // a struct within the struct; left out when it would be empty
+	CT_FIELD_I64S,    // array of int64_t, and its count; an empty one is left out unless its has_ flag is set
 	CT_FIELD_ROWS,    // array of structs, and its count; an empty one is left out
 };
 
@@ -39,6 +40,7 @@ enum {
 	CT_FIELD_REPLACE = 4,    // a list read later replaces the one that is there instead of adding to it
 	CT_FIELD_GPU_PART = 8,   // of the whole: belongs to the part that the debugger's scripts emit
 	CT_FIELD_HOST_PART = 16, // of the whole: belongs to the part that the host collectors emit
+	CT_FIELD_TENSOR_PART = 32, // of the whole: belongs to the agent's list of tensors
 	CT_FIELD_ALL_PARTS = CT_FIELD_GPU_PART | CT_FIELD_HOST_PART,
 };
 

@@ -91,12 +91,32 @@ static bool read_texts(const struct reader *r, const struct ct_field *f, const j
 	return true;
 }
 
+static bool read_numbers(const struct reader *r, const struct ct_field *f, const json_t *value, const struct ct_json_at *at, char *row)
+{
+	size_t size;
+	if (!list_size(r, f, value, at, &size))
+		return false;
+	int64_t *list = ct_arena_array(r->arena, size, sizeof *list);
+	for (size_t i = 0; i < size; i++) {
+		struct ct_json_at here = {.up = at, .index = i};
+		const json_t *number = json_array_get(value, i);
+		if (!json_is_integer(number))
+			return ct_json_fail(&here, r->err, CT_FORMAT, "not a whole number");
+		list[i] = json_integer_value(number);
+	}
+	set_flag(row, f->has, true);
+	finish_list(f, row, list, size);
+	return true;
+}
+
 static bool read_field(const struct reader *r, const struct ct_field *f, const json_t *value, const struct ct_json_at *at, char *row)
 {
 	if (f->type == CT_FIELD_ROWS)
 		return read_rows(r, f, value, at, row);
 	if (f->type == CT_FIELD_TEXTS)
 		return read_texts(r, f, value, at, row);
+	if (f->type == CT_FIELD_I64S)
+		return read_numbers(r, f, value, at, row);
 	if (f->type == CT_FIELD_OBJECT ? !read_object(r, f->table, 0, value, at, row + f->offset)
 				       : !ct_json_read_value(f, value, at, r->arena, row, r->err))
 		return false;
@@ -210,4 +230,9 @@ bool ct_incident_read_gpu_json(struct ct_incident *incident, const char *text, s
 bool ct_incident_read_host_json(struct ct_incident *incident, const char *text, size_t length, struct ct_error *err)
 {
 	return merge(incident, CT_FIELD_HOST_PART, text, length, err);
+}
+
+bool ct_incident_read_tensors_json(struct ct_incident *incident, const char *text, size_t length, struct ct_error *err)
+{
+	return merge(incident, CT_FIELD_TENSOR_PART, text, length, err);
 }

@@ -18,7 +18,7 @@ struct ct_json_at {
 bool ct_json_fail(const struct ct_json_at *at, struct ct_error *err, enum ct_code code, const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 // Stores the value of a text, number or other single member into the struct at row; texts are copied, cleaned, into the arena.
-// Not for CT_FIELD_TEXTS, _OBJECT and _ROWS.
+// Not for CT_FIELD_TEXTS, _I64S, _OBJECT and _ROWS.
 bool ct_json_read_value(const struct ct_field *field, const json_t *value, const struct ct_json_at *at, struct ct_arena *arena, char *row,
 			struct ct_error *err);
 

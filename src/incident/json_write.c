@@ -49,6 +49,17 @@ static json_t *rows_of(const struct ct_table *table, const char *rows, size_t co
 	return array;
 }
 
+static json_t *numbers_of(const int64_t *numbers, size_t count)
+{
+	json_t *array = json_array();
+	for (size_t i = 0; i < count; i++)
+		if (json_array_append_new(array, json_integer(numbers[i])) != 0) {
+			json_decref(array);
+			return NULL;
+		}
+	return array;
+}
+
 // A member of the struct at row; the tables know its type.
 #define MEMBER(type, name) type name; memcpy(&name, row + f->offset, sizeof name)
 
@@ -90,6 +101,10 @@ static json_t *array_of(const struct ct_field *f, const char *row)
 		MEMBER(const char *const *, texts);
 		return texts_of(texts, count);
 	}
+	if (f->type == CT_FIELD_I64S) {
+		MEMBER(const int64_t *, numbers);
+		return numbers_of(numbers, count);
+	}
 	MEMBER(const char *, rows);
 	return rows_of(f->table, rows, count);
 }
@@ -114,6 +129,7 @@ static json_t *value_of(const struct ct_field *f, const char *row)
 		return hex_of(number);
 	}
 	case CT_FIELD_TEXTS:
+	case CT_FIELD_I64S:
 	case CT_FIELD_ROWS:
 		return array_of(f, row);
 	case CT_FIELD_DIM3:
@@ -184,6 +200,12 @@ static bool put_gloss(json_t *object, const struct ct_field *f, const json_t *va
 	return true;
 }
 
+// A list that has nothing to say when it is empty. The shape of a scalar is empty, and known.
+static bool is_list(const struct ct_field *f)
+{
+	return f->type == CT_FIELD_TEXTS || f->type == CT_FIELD_ROWS || (f->type == CT_FIELD_I64S && !f->has);
+}
+
 static bool put(json_t *object, const struct ct_field *f, const char *row)
 {
 	if (!is_known(f, row))
@@ -191,7 +213,7 @@ static bool put(json_t *object, const struct ct_field *f, const char *row)
 	json_t *value = value_of(f, row);
 	if (!value)
 		return false;
-	bool empty = (f->type == CT_FIELD_OBJECT && !f->has && json_object_size(value) == 0) || (json_is_array(value) && json_array_size(value) == 0) ||
+	bool empty = (f->type == CT_FIELD_OBJECT && !f->has && json_object_size(value) == 0) || (is_list(f) && json_array_size(value) == 0) ||
 		     (f->flags & CT_FIELD_OMIT_ZERO && is_zero(value));
 	if (empty) {
 		json_decref(value);

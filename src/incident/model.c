@@ -66,6 +66,14 @@ struct ct_host_thread *ct_incident_add_thread(struct ct_incident *incident, int6
 	return row;
 }
 
+struct ct_value *ct_incident_add_value(struct ct_incident *incident, const char *name, const char *text, const char *how)
+{
+	incident->values = ct_arena_grow(&incident->arena, incident->values, &incident->n_values, sizeof *incident->values);
+	struct ct_value *row = &incident->values[incident->n_values - 1];
+	*row = (struct ct_value){.name = keep(incident, name), .text = keep(incident, text), .how = keep(incident, how)};
+	return row;
+}
+
 struct ct_consequence *ct_incident_add_consequence(struct ct_incident *incident, int64_t pid, double seconds_after, const char *text)
 {
 	incident->consequences = ct_arena_grow(&incident->arena, incident->consequences, &incident->n_consequences, sizeof *incident->consequences);
@@ -115,6 +123,10 @@ static const char *const log_kinds[] = {CT_LOG_KINDS(X)};
 static const char *const frame_kinds[] = {CT_FRAME_KINDS(X)};
 static const char *const collector_statuses[] = {CT_COLLECTOR_STATUSES(X)};
 static const char *const endings[] = {CT_ENDINGS(X)};
+static const char *const argument_kinds[] = {CT_ARGUMENT_KINDS(X)};
+static const char *const tensor_roles[] = {CT_TENSOR_ROLES(X)};
+static const char *const check_kinds[] = {CT_CHECK_KINDS(X)};
+static const char *const check_statuses[] = {CT_CHECK_STATUSES(X)};
 #undef X
 SET(ct_fault_kind_words, fault_kinds);
 SET(ct_group_reason_words, group_reasons);
@@ -122,6 +134,10 @@ SET(ct_log_kind_words, log_kinds);
 SET(ct_frame_kind_words, frame_kinds);
 SET(ct_collector_status_words, collector_statuses);
 SET(ct_ending_words, endings);
+SET(ct_argument_kind_words, argument_kinds);
+SET(ct_tensor_role_words, tensor_roles);
+SET(ct_check_kind_words, check_kinds);
+SET(ct_check_status_words, check_statuses);
 
 WORD_FUNCTIONS(ct_fault_kind, ct_fault_kind, ct_fault_kind_words);
 WORD_FUNCTIONS(ct_group_reason, ct_group_reason, ct_group_reason_words);
@@ -129,6 +145,10 @@ WORD_FUNCTIONS(ct_log_kind, ct_log_kind, ct_log_kind_words);
 WORD_FUNCTIONS(ct_frame_kind, ct_frame_kind, ct_frame_kind_words);
 WORD_FUNCTIONS(ct_collector_status, ct_collector_status, ct_collector_status_words);
 WORD_FUNCTIONS(ct_ending, ct_ending_kind, ct_ending_words);
+WORD_FUNCTIONS(ct_argument_kind, ct_argument_kind, ct_argument_kind_words);
+WORD_FUNCTIONS(ct_tensor_role, ct_tensor_role, ct_tensor_role_words);
+WORD_FUNCTIONS(ct_check_kind, ct_check_kind, ct_check_kind_words);
+WORD_FUNCTIONS(ct_check_status, ct_check_status, ct_check_status_words);
 
 const char *ct_fault_kind_headline(enum ct_fault_kind kind)
 {

@@ -13,7 +13,8 @@
 //
 // A normalised function name: without a leading "void ", the parameter list, casts of template arguments ("(int)4" is "4"), hexadecimal
 // numbers, the numbers of lambdas and unnamed types ("#2"), and white space that does not part two words. Template arguments stay: they
-// tell float from half. Whoever changes any of this changes all signatures: say so in NEWS.
+// tell float from half. Whoever changes any of this changes all signatures: raise
+// CT_SIGNATURE_VERSION, say so in NEWS and in doc/signature.md.
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <ctype.h>
 #include <inttypes.h>

@@ -5,7 +5,16 @@
 
 #include "render/render.h"
 
-bool ct_render_text(const struct ct_incident *incident, const struct ct_render_options *options, FILE *out, struct ct_error *err);
-bool ct_render_json(const struct ct_incident *incident, const struct ct_render_options *options, FILE *out, struct ct_error *err);
+#define CT_RENDER_FUNCTION(name) \
+	bool ct_render_##name(const struct ct_incident *incident, const struct ct_render_options *options, FILE *out, struct ct_error *err)
+
+CT_RENDER_FUNCTION(text);
+CT_RENDER_FUNCTION(json);
+CT_RENDER_FUNCTION(html);
+CT_RENDER_FUNCTION(markdown);
+CT_RENDER_FUNCTION(junit);
+CT_RENDER_FUNCTION(sarif);
+CT_RENDER_FUNCTION(gitlab);
+CT_RENDER_FUNCTION(github);
 
 #endif

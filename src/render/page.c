@@ -55,8 +55,28 @@ void ct_page_newline(struct ct_page *page)
 	putc('\n', page->out);
 }
 
+void ct_page_fold(struct ct_page *page, const char *text)
+{
+	if (page->writer)
+		page->writer->fold(page, text);
+	else
+		ct_page_heading(page, text);
+}
+
+void ct_page_item(struct ct_page *page, size_t max_lines, const char *text)
+{
+	if (page->writer)
+		page->writer->item(page, text);
+	else
+		ct_page_wrap(page, 2, 4, CT_PLAIN, max_lines, ct_arena_printf(&page->arena, "- %s", text));
+}
+
 void ct_page_heading(struct ct_page *page, const char *text)
 {
+	if (page->writer) {
+		page->writer->heading(page, text);
+		return;
+	}
 	if (page->began)
 		ct_page_newline(page);
 	ct_page_wrap(page, 0, 2, CT_BOLD, 0, text);
@@ -64,6 +84,10 @@ void ct_page_heading(struct ct_page *page, const char *text)
 
 void ct_page_line(struct ct_page *page, size_t indent, enum ct_style style, const char *text)
 {
+	if (page->writer) {
+		page->writer->text(page, style, text);
+		return;
+	}
 	ct_page_pad(page, indent);
 	ct_page_put(page, style, ct_elide_end(&page->arena, ct_page_flat(page, text), page->width - indent));
 	ct_page_newline(page);
@@ -71,6 +95,10 @@ void ct_page_line(struct ct_page *page, size_t indent, enum ct_style style, cons
 
 void ct_page_whole(struct ct_page *page, size_t indent, const char *text)
 {
+	if (page->writer) {
+		page->writer->text(page, CT_PLAIN, text);
+		return;
+	}
 	ct_page_pad(page, indent);
 	ct_page_put(page, CT_PLAIN, ct_page_flat(page, text));
 	ct_page_newline(page);
@@ -101,6 +129,10 @@ static void put_wrapped(struct ct_page *page, size_t hang, size_t first_room, en
 
 void ct_page_wrap(struct ct_page *page, size_t indent, size_t hang, enum ct_style style, size_t max_lines, const char *text)
 {
+	if (page->writer) {
+		page->writer->text(page, style, text);
+		return;
+	}
 	ct_page_pad(page, indent);
 	put_wrapped(page, hang, page->width - indent, style, max_lines, ct_page_flat(page, text));
 }
@@ -150,6 +182,10 @@ size_t ct_rows_room(const struct ct_page *page, const struct ct_rows *rows)
 
 void ct_rows_print(struct ct_page *page, const struct ct_rows *rows)
 {
+	if (page->writer) {
+		page->writer->rows(page, rows);
+		return;
+	}
 	size_t column = label_columns(page, rows);
 	for (size_t i = 0; i < rows->n; i++) {
 		const struct ct_row *r = &rows->row[i];

@@ -13,8 +13,24 @@
 
 enum ct_style { CT_PLAIN, CT_BOLD, CT_RED, CT_DIM };
 
+struct ct_page;
+struct ct_rows;
+struct ct_stack_line;
+
+// How a page of another kind than lines of text shows what the sections say. Texts come whole: not wrapped, not yet flat.
+struct ct_page_writer {
+	void (*heading)(struct ct_page *page, const char *text);
+	void (*fold)(struct ct_page *page, const char *text);  // a heading whose section need not be seen at once
+	void (*text)(struct ct_page *page, enum ct_style style, const char *text);
+	void (*item)(struct ct_page *page, const char *text);
+	void (*rows)(struct ct_page *page, const struct ct_rows *rows);
+	void (*stack)(struct ct_page *page, const struct ct_stack_line *line, size_t n);
+};
+
 struct ct_page {
 	FILE *out;
+	const struct ct_page_writer *writer;  // NULL: lines of text
+	void *state;                          // the writer's
 	size_t width;  // columns, CT_MIN_WIDTH at least
 	bool color;
 	struct ct_arena arena;  // the texts made for this page
@@ -42,10 +58,13 @@ size_t ct_line_break(const char *text, size_t columns);
 
 // An empty line, but not at the top of the page, and a heading in column 0.
 void ct_page_heading(struct ct_page *page, const char *text);
+void ct_page_fold(struct ct_page *page, const char *text);
 // One line, elided at the end.
 void ct_page_line(struct ct_page *page, size_t indent, enum ct_style style, const char *text);
 // A text over several lines; the ones after the first are indented by hang; at most max_lines (0: no limit), the last ending in "...".
 void ct_page_wrap(struct ct_page *page, size_t indent, size_t hang, enum ct_style style, size_t max_lines, const char *text);
+// One of a list, at most max_lines lines.
+void ct_page_item(struct ct_page *page, size_t max_lines, const char *text);
 // A text that must stay whole, for copying: never cut or wrapped.
 void ct_page_whole(struct ct_page *page, size_t indent, const char *text);
 

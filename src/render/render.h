@@ -18,8 +18,8 @@ struct ct_render_options {
 };
 
 struct ct_renderer {
-	const char *name;       // "text", "json"
-	const char *extension;  // "txt", "json"
+	const char *name;       // "text", "junit"
+	const char *extension;  // "txt", "junit.xml"
 	bool (*render)(const struct ct_incident *incident, const struct ct_render_options *options, FILE *out, struct ct_error *err);
 };
 
@@ -27,19 +27,26 @@ struct ct_renderer {
 extern const struct ct_renderer ct_renderers[];
 const struct ct_renderer *ct_renderer_find(const char *name);  // NULL: no such format
 
+// Renders into memory, appended to ret_text: a format that fails leaves nothing half shown or written.
+bool ct_render_to_str(const struct ct_renderer *renderer, const struct ct_incident *incident, const struct ct_render_options *options, struct ct_str *ret_text,
+		      struct ct_error *err);
+
 // Parts of the text report, for those who show one at a time. Bits, shown in this order.
 enum ct_render_section {
 	CT_SECTION_HEADLINE = 1 << 0,
 	CT_SECTION_FACTS = 1 << 1,      // assert or exception, failing threads, place
 	CT_SECTION_STACKS = 1 << 2,     // of the host
-	CT_SECTION_DETAILS = 1 << 3,    // the rest of what the GPU told
-	CT_SECTION_LATER = 1 << 4,      // later faults and other processes
-	CT_SECTION_LOG = 1 << 5,
-	CT_SECTION_RUN = 1 << 6,        // command, time, ending, versions
-	CT_SECTION_NOTES = 1 << 7,      // what was not established
-	CT_SECTION_LAST = 1 << 8,       // report folder, signature
-	CT_SECTION_ALL = (1 << 9) - 1,
-	CT_SECTION_THREADS = 1 << 9,    // each group of threads with its place; not in the report, whose facts and details have them
+	CT_SECTION_TENSORS = 1 << 3,    // of the Python frames
+	CT_SECTION_CAUSE = 1 << 4,      // the likely one, a conclusion
+	CT_SECTION_CHECKS = 1 << 5,     // of the call's tensors
+	CT_SECTION_DETAILS = 1 << 6,    // the rest of what the GPU told
+	CT_SECTION_LATER = 1 << 7,      // later faults and other processes
+	CT_SECTION_LOG = 1 << 8,
+	CT_SECTION_RUN = 1 << 9,        // command, time, ending, versions
+	CT_SECTION_NOTES = 1 << 10,     // what was not established
+	CT_SECTION_LAST = 1 << 11,      // report folder, signature
+	CT_SECTION_ALL = (1 << 12) - 1,
+	CT_SECTION_THREADS = 1 << 12,   // each group of threads with its place; not in the report, whose facts and details have them
 };
 // The sections that are asked for; one with nothing to say shows nothing.
 bool ct_render_sections(const struct ct_incident *incident, const struct ct_render_options *options, unsigned sections, FILE *out, struct ct_error *err);

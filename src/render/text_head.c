@@ -36,7 +36,7 @@ static const char *where_name(const struct ct_page *page)
 	return in->assertion.present ? in->assertion.function : NULL;
 }
 
-static const char *device_text(struct ct_page *page)
+const char *ct_text_device(struct ct_page *page)
 {
 	const struct ct_device *d = &page->incident->gpu.device;
 	if (!d->has_index && !d->name)
@@ -50,10 +50,12 @@ static const char *device_text(struct ct_page *page)
 // "   GPU 0 NVIDIA H200" stands at the end of the headline when there is room for it and the whole name.
 static bool device_in_headline(struct ct_page *page, const char *start, const char *bare)
 {
-	const char *device = device_text(page);
+	const char *device = ct_text_device(page);
 	size_t used = ct_text_columns(start) + (bare ? 1 + ct_text_columns(bare) : 0);
 	return device && used + 3 + ct_text_columns(device) <= page->width;
 }
+
+static const char tool_name[] = "cudatrap: ";
 
 struct headline {
 	const char *start;  // "cudatrap: device-side assert in"
@@ -65,7 +67,7 @@ static struct headline make_headline(struct ct_page *page)
 {
 	const char *name = ct_page_flat(page, where_name(page));
 	bool api = page->incident->kind == CT_FAULT_API_ERROR;
-	struct headline h = {.start = ct_arena_printf(&page->arena, "cudatrap: %s%s", what_happened(page), name ? " in" : api ? "" : ", kernel not known")};
+	struct headline h = {.start = ct_arena_printf(&page->arena, "%s%s%s", tool_name, what_happened(page), name ? " in" : api ? "" : ", kernel not known")};
 	size_t used = ct_text_columns(h.start) + 1;
 	size_t room = page->width > used + 20 ? page->width - used : page->width - 2;
 	if (name)
@@ -75,6 +77,19 @@ static struct headline make_headline(struct ct_page *page)
 	if (name && h.device)
 		h.name = ct_name_bare(&page->arena, name);
 	return h;
+}
+
+const char *ct_text_title_start(struct ct_page *page, const char **ret_name)
+{
+	struct headline h = make_headline(page);
+	*ret_name = h.name;
+	return h.start + strlen(tool_name);
+}
+
+const char *ct_text_title(struct ct_page *page)
+{
+	const char *name = NULL, *start = ct_text_title_start(page, &name);
+	return ct_arena_printf(&page->arena, "%s%s%s", start, name ? " " : "", name ? name : "");
 }
 
 void ct_text_headline(struct ct_page *page)
@@ -89,7 +104,7 @@ void ct_text_headline(struct ct_page *page)
 	}
 	ct_page_put(page, CT_BOLD, line);
 	if (h.device)
-		ct_page_put(page, CT_PLAIN, ct_arena_printf(&page->arena, "   %s", device_text(page)));
+		ct_page_put(page, CT_PLAIN, ct_arena_printf(&page->arena, "   %s", ct_text_device(page)));
 	ct_page_newline(page);
 }
 
@@ -206,6 +221,26 @@ static void add_api_error(struct ct_page *page, struct ct_rows *rows)
 	}
 }
 
+// Which rank of which job; a job of one process has none worth a line.
+static void add_rank(struct ct_page *page, struct ct_rows *rows)
+{
+	const struct ct_incident *in = page->incident;
+	const struct ct_rank *r = &in->rank;
+	if (!r->has_rank || (r->has_world_size && r->world_size == 1 && !r->job))
+		return;
+	CT_AUTO(ct_auto_str) struct ct_str s = CT_STR_INIT;
+	ct_str_addf(&s, "%" PRIu32, r->rank);
+	if (r->has_world_size)
+		ct_str_addf(&s, " of %" PRIu32, r->world_size);
+	if (r->has_local_rank)
+		ct_str_addf(&s, " (local %" PRIu32 ")", r->local_rank);
+	if (in->host)
+		ct_str_addf(&s, ", host %s", in->host);
+	if (r->job)
+		ct_str_addf(&s, ", job %s", r->job);
+	ct_rows_add(page, rows, "rank", CT_BOLD, ct_str_text(&s));
+}
+
 // A place that tells more than the headline does: a source line, a function that the kernel calls, or where an exception arose.
 static bool place_is_telling(const struct ct_page *page)
 {
@@ -216,13 +251,15 @@ static bool place_is_telling(const struct ct_page *page)
 	return g && (lines || page->incident->kind != CT_FAULT_ASSERT);
 }
 
-void ct_text_facts(struct ct_page *page)
+struct ct_rows ct_text_fact_rows(struct ct_page *page)
 {
 	struct ct_rows rows = {NULL, 0};
+	add_rank(page, &rows);
 	add_assert(page, &rows);
 	add_api_error(page, &rows);
 	ct_text_threads(page, &rows);
-	const char *device = device_text(page);
+	ct_text_values(page, &rows);
+	const char *device = ct_text_device(page);
 	if (device && !make_headline(page).device)
 		ct_rows_add(page, &rows, "GPU", CT_PLAIN, ct_starts_with(device, "GPU ") ? device + 4 : device);
 	add_exception(page, &rows);
@@ -232,6 +269,12 @@ void ct_text_facts(struct ct_page *page)
 		ct_text_other_groups(page, &rows);
 	if (!page->incident->gpu.has_kernel && where_name(page))
 		ct_rows_add(page, &rows, "kernel", CT_PLAIN, "not known: the name above is the function that the assert line gives");
+	return rows;
+}
+
+void ct_text_facts(struct ct_page *page)
+{
+	struct ct_rows rows = ct_text_fact_rows(page);
 	ct_rows_print(page, &rows);
 }
 
@@ -251,6 +294,7 @@ void ct_text_details(struct ct_page *page)
 	if (page->incident->kind != CT_FAULT_HANG)
 		ct_text_other_groups(page, &rows);
 	add_other_kernels(page, &rows);
+	ct_text_arguments(page, &rows);
 	if (rows.n == 0)
 		return;
 	ct_page_heading(page, "The fault in detail");

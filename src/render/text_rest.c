@@ -10,6 +10,13 @@
 
 enum { MAX_CONSEQUENCES = 10, MAX_LOG_ROWS = 12, LINES_OF_A_ROW = 4 };
 
+// Of several processes together there is no one pid.
+static const char *consequence_text(struct ct_page *page, const struct ct_consequence *c)
+{
+	const char *text = c->text ? c->text : "a fault";
+	return c->pid ? ct_arena_printf(&page->arena, "pid %" PRId64 "  %s", c->pid, text) : text;
+}
+
 void ct_text_later(struct ct_page *page)
 {
 	const struct ct_incident *in = page->incident;
@@ -22,7 +29,7 @@ void ct_text_later(struct ct_page *page)
 		// Times come from other processes' clocks: anything may be in them.
 		bool sane = c->seconds_after >= 0 && c->seconds_after < 1e7;
 		const char *label = sane ? ct_arena_printf(&page->arena, "+%.1f s", c->seconds_after) : "later";
-		ct_rows_add(page, &rows, label, CT_PLAIN, ct_arena_printf(&page->arena, "pid %" PRId64 "  %s", c->pid, c->text ? c->text : "a fault"));
+		ct_rows_add(page, &rows, label, CT_PLAIN, consequence_text(page, c));
 	}
 	if (in->n_consequences > MAX_CONSEQUENCES)
 		ct_rows_addf(page, &rows, "", "+ %zu more", in->n_consequences - MAX_CONSEQUENCES);
@@ -145,7 +152,7 @@ static const char *ending_text(struct ct_page *page)
 	return e->detail && *e->detail ? ct_arena_printf(&page->arena, "%s; %s", text, e->detail) : text;
 }
 
-static const char *words_text(struct ct_page *page, const char *const *words, size_t n)
+const char *ct_text_words(struct ct_page *page, const char *const *words, size_t n)
 {
 	CT_AUTO(ct_auto_str) struct ct_str s = CT_STR_INIT;
 	for (size_t i = 0; i < n; i++)
@@ -159,23 +166,26 @@ static const char *process_text(struct ct_page *page)
 	const struct ct_process *p = &page->incident->process;
 	if (p->pid <= 0)
 		return NULL;
-	const char *words = words_text(page, p->argv, p->n_argv);
+	const char *words = ct_text_words(page, p->argv, p->n_argv);
 	if (!p->is_descendant)
 		return ct_arena_printf(&page->arena, "pid %" PRId64, p->pid);
 	return ct_arena_printf(&page->arena, "pid %" PRId64 ", started by the command%s%s", p->pid, words ? ": " : "", words ? words : "");
 }
 
 // The few names that tell what was run on what; the others are in incident.json.
-static bool tells_much(const char *name)
+static bool tells_much(const struct ct_incident *in, const char *name)
 {
 	static const char *const names[] = {
 		"driver", "cuda", "cuda-gdb", "torch", "pytorch", "CUDA_VISIBLE_DEVICES",
-		"RANK", "LOCAL_RANK", "WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID",
 	};
+	static const char *const rank_names[] = {"RANK", "LOCAL_RANK", "WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"};
+	bool much = false;
 	for (size_t i = 0; i < CT_COUNT(names); i++)
-		if (strcasecmp(name, names[i]) == 0)
-			return true;
-	return false;
+		much |= strcasecmp(name, names[i]) == 0;
+	// Of reports that have no rank of their own.
+	for (size_t i = 0; i < CT_COUNT(rank_names) && !in->rank.has_rank; i++)
+		much |= strcasecmp(name, rank_names[i]) == 0;
+	return much;
 }
 
 static void add_versions(struct ct_page *page, struct ct_rows *rows)
@@ -184,7 +194,7 @@ static void add_versions(struct ct_page *page, struct ct_rows *rows)
 	CT_AUTO(ct_auto_str) struct ct_str s = CT_STR_INIT;
 	for (size_t i = 0; i < in->n_environment; i++) {
 		const struct ct_pair *e = &in->environment[i];
-		if (!e->name || !e->value || !tells_much(e->name))
+		if (!e->name || !e->value || !tells_much(in, e->name))
 			continue;
 		// A variable is written as one, a version as one says it.
 		bool variable = isupper((unsigned char)e->name[0]);
@@ -218,7 +228,7 @@ void ct_text_run(struct ct_page *page)
 {
 	const struct ct_incident *in = page->incident;
 	struct ct_rows rows = {NULL, 0};
-	ct_rows_add(page, &rows, "command", CT_PLAIN, words_text(page, in->command, in->n_command));
+	ct_rows_add(page, &rows, "command", CT_PLAIN, ct_text_words(page, in->command, in->n_command));
 	ct_rows_add(page, &rows, "process", CT_PLAIN, process_text(page));
 	add_when(page, &rows);
 	ct_rows_add(page, &rows, "ended", CT_PLAIN, ending_text(page));
@@ -231,7 +241,7 @@ void ct_text_run(struct ct_page *page)
 	ct_rows_print(page, &rows);
 }
 
-static const char *collector_title(const char *name)
+const char *ct_text_collector(const char *name)
 {
 	static const struct {
 		const char *name, *title;
@@ -240,6 +250,7 @@ static const char *collector_title(const char *name)
 		{"native-stacks", "native host stacks"},
 		{"python-agent", "Python stacks, asked from inside the process"},
 		{"python-walk", "Python stacks, read from outside"},
+		{"tensors", "tensors of the Python frames"},
 		{"log", "the target's output"},
 		{"environment", "environment and versions"},
 	};
@@ -269,7 +280,7 @@ static bool is_missed(const struct ct_incident *in, const struct ct_collector *c
 	return c->status != CT_COLLECTOR_SKIPPED || c->detail;
 }
 
-static const char *status_text(enum ct_collector_status status)
+const char *ct_text_status(enum ct_collector_status status)
 {
 	switch (status) {
 	case CT_COLLECTOR_OK:
@@ -330,7 +341,7 @@ void ct_text_notes(struct ct_page *page)
 		const struct ct_collector *c = &in->collectors[i];
 		if (is_missed(in, c))
 			add_item(page, &list,
-				 ct_arena_printf(&page->arena, "%s: %s%s%s", collector_title(c->name), status_text(c->status), c->detail ? ": " : "",
+				 ct_arena_printf(&page->arena, "%s: %s%s%s", ct_text_collector(c->name), ct_text_status(c->status), c->detail ? ": " : "",
 						 c->detail ? c->detail : ""));
 	}
 	add_absent(page, &list);
@@ -341,11 +352,11 @@ void ct_text_notes(struct ct_page *page)
 		return;
 	ct_page_heading(page, "Not established, and other notes");
 	for (size_t i = 0; i < list.n; i++)
-		ct_page_wrap(page, 2, 4, CT_PLAIN, LINES_OF_A_ROW, ct_arena_printf(&page->arena, "- %s", list.text[i]));
+		ct_page_item(page, LINES_OF_A_ROW, list.text[i]);
 }
 
 // A shallow copy with an arena of its own: the incident itself is only read.
-static const char *signature_of(struct ct_page *page)
+const char *ct_text_signature(struct ct_page *page)
 {
 	struct ct_incident copy = *page->incident;
 	copy.arena = (struct ct_arena)CT_ARENA_INIT;
@@ -357,7 +368,7 @@ static const char *signature_of(struct ct_page *page)
 void ct_text_last(struct ct_page *page)
 {
 	const char *path = page->options->report_path;
-	const char *signature = ct_arena_printf(&page->arena, "signature %s", signature_of(page));
+	const char *signature = ct_arena_printf(&page->arena, "signature %s", ct_text_signature(page));
 	const char *report = path ? ct_arena_printf(&page->arena, "report: %s", ct_page_flat(page, path)) : NULL;
 	ct_page_newline(page);
 	if (report && ct_text_columns(report) + 3 + ct_text_columns(signature) <= page->width) {

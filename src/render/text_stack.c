@@ -14,19 +14,12 @@ enum {
 	SIGNIFICANT_API_GAP = 8,  // frames of the runtime's inside between cuLaunchKernel and cudaLaunchKernel
 };
 
-// One line of the stack.
-struct line {
-	enum ct_frame_class class;
-	const char *place, *function, *source;
-	const char *note;  // instead of the three: a line about frames that are not shown
-};
-
 struct lines {
-	struct line *line;
+	struct ct_stack_line *line;
 	size_t n;
 };
 
-static struct line *add_line(struct ct_page *page, struct lines *lines)
+static struct ct_stack_line *add_line(struct ct_page *page, struct lines *lines)
 {
 	lines->line = ct_arena_grow(&page->arena, lines->line, &lines->n, sizeof *lines->line);
 	return &lines->line[lines->n - 1];
@@ -76,12 +69,18 @@ static const char *function_text(struct ct_page *page, const struct ct_host_fram
 	return f->has_offset && !f->line ? ct_arena_printf(&page->arena, "%s+0x%" PRIx64, name, f->offset) : name;
 }
 
+struct ct_stack_line ct_text_frame(struct ct_page *page, const struct ct_host_frame *f, enum ct_frame_class class)
+{
+	struct ct_stack_line l = {.class = class, .place = place_text(page, f), .function = function_text(page, f), .frame = f};
+	if (class == CT_FRAME_USER && f->source && *f->source)
+		l.source = ct_page_flat(page, f->source);
+	return l;
+}
+
 static void add_frame(struct ct_page *page, struct lines *lines, const struct ct_host_frame *f, enum ct_frame_class class)
 {
-	struct line *l = add_line(page, lines);
-	*l = (struct line){.class = class, .place = place_text(page, f), .function = function_text(page, f)};
-	if (class == CT_FRAME_USER && f->source && *f->source)
-		l->source = ct_page_flat(page, f->source);
+	struct ct_stack_line *l = add_line(page, lines);
+	*l = ct_text_frame(page, f, class);
 }
 
 // The frames of a run, in the order of the page: outermost first.
@@ -90,12 +89,15 @@ struct run {
 	size_t n;
 };
 
-static void add_note_of_run(struct ct_page *page, struct lines *lines, const char *what, const char *names)
+static void add_note_of_run(struct ct_page *page, struct lines *lines, struct run run, const char *what, const char *names)
 {
-	const char *hint = what[0] == 'n' && !page->said_native ? "; --native shows them" : "";
+	// A page that can be unfolded needs no option.
+	const char *hint = what[0] == 'n' && !page->said_native && !page->writer ? "; --native shows them" : "";
 	page->said_native = page->said_native || *hint;
-	struct line *l = add_line(page, lines);
-	*l = (struct line){.class = CT_FRAME_LIBRARY, .note = ct_arena_printf(&page->arena, "... %s%s", names, hint)};
+	struct ct_stack_line *l = add_line(page, lines);
+	*l = (struct ct_stack_line){
+		.class = CT_FRAME_LIBRARY, .note = ct_arena_printf(&page->arena, "... %s%s", names, hint), .hidden = run.frame, .n_hidden = run.n,
+	};
 }
 
 static bool seen_before(const char *const *names, size_t n, const char *name)
@@ -127,7 +129,7 @@ static void add_library_run(struct ct_page *page, struct lines *lines, struct ru
 		names[n_names++] = name;
 	}
 	ct_str_add(&s, more ? ", ...)" : ")");
-	add_note_of_run(page, lines, "native", ct_str_text(&s));
+	add_note_of_run(page, lines, run, "native", ct_str_text(&s));
 }
 
 // A model's layers call each other through many frames of the framework: the first and the last two tell enough.
@@ -136,7 +138,7 @@ static void add_framework_run(struct ct_page *page, struct lines *lines, struct 
 	for (size_t i = 0; i < run.n; i++) {
 		if (run.n > MAX_FRAMEWORK_RUN && i == 1) {
 			size_t hidden = run.n - 3;
-			add_note_of_run(page, lines, "framework",
+			add_note_of_run(page, lines, (struct run){.frame = run.frame + i, .n = hidden}, "framework",
 					ct_text_count(&page->arena, hidden, "more frame of installed packages", "more frames of installed packages"));
 			i += hidden;
 		}
@@ -177,7 +179,7 @@ static void add_telling(struct ct_page *page, struct lines *lines, const struct 
 }
 
 // nvcc's host stub of a kernel has the kernel's name: it is how the launch is written, not who launches.
-static bool is_stub(const struct ct_incident *incident, const struct ct_host_frame *f)
+bool ct_text_is_stub(const struct ct_incident *incident, const struct ct_host_frame *f)
 {
 	if (f->kind != CT_FRAME_NATIVE || !f->function || !incident->gpu.has_kernel || !incident->gpu.kernel.name)
 		return false;
@@ -189,7 +191,7 @@ static bool is_stub(const struct ct_incident *incident, const struct ct_host_fra
 // What calls main(), in glibc without a symbol.
 static bool is_start(const struct ct_host_frame *frames, size_t n, size_t i)
 {
-	return i + 2 >= n && frames[i].kind == CT_FRAME_NATIVE && !frames[i].function && frames[i].module && ct_starts_with(ct_basename(frames[i].module), "libc.so");
+	return i + 3 >= n && frames[i].kind == CT_FRAME_NATIVE && !frames[i].function && frames[i].module && ct_starts_with(ct_basename(frames[i].module), "libc.so");
 }
 
 // Outermost first, without what is inside the CUDA call and without plumbing, unless all is wanted.
@@ -199,7 +201,7 @@ static size_t telling_frames(struct ct_page *page, const struct ct_host_frame *f
 	const struct ct_host_frame **list = ct_arena_array(&page->arena, n ? n : 1, sizeof(struct ct_host_frame *));
 	size_t kept = 0;
 	for (size_t i = n; i-- > (all ? 0 : inner);) {
-		bool hidden = ct_frame_class_of(&frames[i]) == CT_FRAME_PLUMBING || is_stub(page->incident, &frames[i]) || is_start(frames, n, i);
+		bool hidden = ct_frame_class_of(&frames[i]) == CT_FRAME_PLUMBING || ct_text_is_stub(page->incident, &frames[i]) || is_start(frames, n, i);
 		if (all || !hidden)
 			list[kept++] = &frames[i];
 	}
@@ -229,11 +231,11 @@ static size_t at_most(size_t n, size_t limit)
 }
 
 // The columns follow the reader's own frames; the others take what they need.
-static struct columns measure(struct ct_page *page, const struct lines *lines)
+static struct columns measure(struct ct_page *page, const struct ct_stack_line *line, size_t n)
 {
 	struct columns c = {.place = CT_LABEL_COLUMNS, .function = CT_LABEL_COLUMNS};
-	for (size_t i = 0; i < lines->n; i++) {
-		const struct line *l = &lines->line[i];
+	for (size_t i = 0; i < n; i++) {
+		const struct ct_stack_line *l = &line[i];
 		if (l->note || l->class != CT_FRAME_USER)
 			continue;
 		size_t place = at_most(ct_text_columns(l->place), page->width / 3), function = at_most(ct_text_columns(l->function), page->width / 4);
@@ -258,7 +260,7 @@ static void print_source(struct ct_page *page, const char *source, size_t used, 
 	ct_page_line(page, 6, CT_PLAIN, source);
 }
 
-static void print_line(struct ct_page *page, const struct line *l, struct columns c)
+static void print_line(struct ct_page *page, const struct ct_stack_line *l, struct columns c)
 {
 	enum ct_style style = l->class == CT_FRAME_USER ? CT_BOLD : l->class == CT_FRAME_FRAMEWORK ? CT_PLAIN : CT_DIM;
 	if (l->note) {
@@ -288,19 +290,27 @@ static void print_line(struct ct_page *page, const struct line *l, struct column
 		ct_page_newline(page);
 }
 
-static void print_lines(struct ct_page *page, const struct lines *lines)
+void ct_text_lines(struct ct_page *page, const struct ct_stack_line *line, size_t n)
 {
-	struct columns c = measure(page, lines);
-	size_t limit = page->options->native ? lines->n : MAX_SHOWN_FRAMES;
-	for (size_t i = 0; i < lines->n; i++) {
+	struct columns c = measure(page, line, n);
+	size_t limit = page->options->native ? n : MAX_SHOWN_FRAMES;
+	for (size_t i = 0; i < n; i++) {
 		// Of a deep recursion the two ends are told.
-		if (lines->n > limit && i == limit / 2) {
-			size_t hidden = lines->n - limit;
+		if (n > limit && i == limit / 2) {
+			size_t hidden = n - limit;
 			ct_page_line(page, 2, CT_DIM, ct_arena_printf(&page->arena, "... %s", ct_text_count(&page->arena, hidden, "more line", "more lines")));
 			i += hidden;
 		}
-		print_line(page, &lines->line[i], c);
+		print_line(page, &line[i], c);
 	}
+}
+
+static void print_lines(struct ct_page *page, const struct lines *lines)
+{
+	if (page->writer)
+		page->writer->stack(page, lines->line, lines->n);
+	else
+		ct_text_lines(page, lines->line, lines->n);
 }
 
 static void print_thread(struct ct_page *page, const struct ct_host_thread *t)
@@ -363,6 +373,16 @@ const struct ct_host_thread *ct_render_main_thread(const struct ct_incident *in)
 	return best;
 }
 
+bool ct_text_is_launch(struct ct_page *page, const struct ct_host_thread *t)
+{
+	const struct ct_incident *in = page->incident;
+	if (!t->launching || in->kind == CT_FAULT_API_ERROR)
+		return t->launching;
+	// A thread that waits for the device stands after its launch, even when each launch waits.
+	const char *api = ct_text_api_call(page, t);
+	return in->launch_blocking && (!api || strstr(api, "Launch"));
+}
+
 static const char *stack_heading(struct ct_page *page, const struct ct_host_thread *t)
 {
 	const struct ct_incident *in = page->incident;
@@ -372,9 +392,7 @@ static const char *stack_heading(struct ct_page *page, const struct ct_host_thre
 		return "Called from";
 	if (!in->launch_blocking)
 		return "Host stack when the fault was noticed";
-	// A thread that waits for the device stands after its launch, even when each launch waits.
-	const char *api = ct_text_api_call(page, t);
-	return !api || strstr(api, "Launch") ? "Launched from" : "Host stack of the launching thread";
+	return ct_text_is_launch(page, t) ? "Launched from" : "Host stack of the launching thread";
 }
 
 static void print_other_threads(struct ct_page *page, const struct ct_host_thread *shown)
@@ -383,7 +401,7 @@ static void print_other_threads(struct ct_page *page, const struct ct_host_threa
 	for (size_t i = 0; i < in->n_threads && page->options->all_threads; i++) {
 		if (&in->threads[i] == shown)
 			continue;
-		ct_page_heading(page, ct_arena_printf(&page->arena, "Other %s", thread_text(page, &in->threads[i])));
+		ct_page_fold(page, ct_arena_printf(&page->arena, "Other %s", thread_text(page, &in->threads[i])));
 		print_thread(page, &in->threads[i]);
 	}
 	if (in->n_threads > 1 && !page->options->all_threads)

@@ -13,8 +13,7 @@ static bool is_safe(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
 }
 
-// Appends at most `most` safe characters; any run of others becomes one '_'.
-static void add_safe(struct ct_str *s, const char *text, size_t most)
+void ct_report_add_safe(struct ct_str *s, const char *text, size_t most)
 {
 	size_t end = s->length + most;
 	bool gap = false;
@@ -44,7 +43,7 @@ const char *ct_report_id(struct ct_incident *incident)
 	CT_AUTO(ct_auto_str) struct ct_str s = CT_STR_INIT;
 	add_date(&s, incident->time_us);
 	ct_str_addc(&s, '-');
-	add_safe(&s, incident->host && *incident->host ? incident->host : "host", HOST_CHARACTERS);
+	ct_report_add_safe(&s, incident->host && *incident->host ? incident->host : "host", HOST_CHARACTERS);
 	ct_str_addf(&s, "-%" PRId64 "-%s", incident->process.pid > 0 ? incident->process.pid : 0, ct_fault_kind_word(incident->kind));
 	const char *kernel = incident->gpu.has_kernel && incident->gpu.kernel.name ? incident->gpu.kernel.name
 			     : incident->assertion.present                        ? incident->assertion.function
@@ -52,7 +51,7 @@ const char *ct_report_id(struct ct_incident *incident)
 	size_t limit = CT_ID_LENGTH - CT_ID_SUFFIX_LENGTH;
 	if (kernel && *kernel && s.length + 1 < limit) {
 		ct_str_addc(&s, '-');
-		add_safe(&s, ct_render_kernel_word(&incident->arena, kernel), limit - s.length);
+		ct_report_add_safe(&s, ct_render_kernel_word(&incident->arena, kernel), limit - s.length);
 	}
 	return ct_arena_strndup(&incident->arena, ct_str_text(&s), s.length);
 }

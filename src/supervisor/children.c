@@ -67,6 +67,18 @@ size_t ct_supervisor_tree(const struct ct_supervisor *s, pid_t *ret_pids, size_t
 	return n;
 }
 
+// From the process up to a child of ours: what is asked for may be any number that a program prints, and often.
+bool ct_supervisor_has(const struct ct_supervisor *s, pid_t pid)
+{
+	struct ct_process process;
+	if (pid <= 0 || !ct_process_read(pid, &process) || !ct_process_is_live(&process))
+		return false;
+	while (process.parent > 0 && process.parent != getpid())
+		if (!ct_process_read(process.parent, &process))
+			return false;
+	return process.parent > 0 && !find_child(s, process.pid);
+}
+
 static void target_has_ended(struct ct_supervisor *s, int status)
 {
 	s->target_ended = true;

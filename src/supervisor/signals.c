@@ -32,6 +32,7 @@ bool ct_supervisor_signals_start(struct ct_supervisor *s, struct ct_error *err)
 	fill_set(&read_set);
 	blocked = read_set;
 	sigaddset(&blocked, SIGPIPE);  // blocked, not ignored: write() says EPIPE, and the target inherits no change
+	sigaddset(&blocked, SIGXFSZ);  // EFBIG: a file that takes no more is the target's trouble, not our end
 	sigaddset(&blocked, SIGTTOU);  // its terminal, on which we write in its name, may not be ours
 	if (sigprocmask(SIG_BLOCK, &blocked, &s->first_mask) != 0)
 		return ct_fail_errno(err, "sigprocmask");
@@ -49,13 +50,16 @@ void ct_supervisor_signals_stop(struct ct_supervisor *s)
 		sigaction(SIGCHLD, &s->first_chld, NULL);
 	if (!s->is_masked)
 		return;
-	// The SIGPIPE of a write that we have dealt with must not strike when the mask goes.
+	// The signal of a write that we have dealt with must not strike when the mask goes.
+	static const int by_write[] = {SIGPIPE, SIGXFSZ};
 	const struct timespec now = {.tv_sec = 0, .tv_nsec = 0};
-	sigset_t pipe_only;
-	sigemptyset(&pipe_only);
-	sigaddset(&pipe_only, SIGPIPE);
-	if (!sigismember(&s->first_mask, SIGPIPE))
-		sigtimedwait(&pipe_only, NULL, &now);
+	for (size_t i = 0; i < CT_COUNT(by_write); i++) {
+		sigset_t only;
+		sigemptyset(&only);
+		sigaddset(&only, by_write[i]);
+		if (!sigismember(&s->first_mask, by_write[i]))
+			sigtimedwait(&only, NULL, &now);
+	}
 	sigprocmask(SIG_SETMASK, &s->first_mask, NULL);
 }
 

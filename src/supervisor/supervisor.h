@@ -86,5 +86,7 @@ bool ct_supervisor_is_interrupted(const struct ct_supervisor *supervisor);
 
 // Live descendants of the target (target included), at most max; returns how many there are.
 size_t ct_supervisor_tree(const struct ct_supervisor *supervisor, pid_t *ret_pids, size_t max);
+// Is pid one of them?
+bool ct_supervisor_has(const struct ct_supervisor *supervisor, pid_t pid);
 
 #endif

@@ -29,5 +29,5 @@ tests_cli_agent_probe_LDADD = tests/cli/agent-who1.so tests/cli/agent-who2.so te
 tests_cli_agent_ask_SOURCES = tests/cli/agent_ask.c
 tests_cli_agent_ask_LDADD = $(CT_LIBS)
 
-TESTS += tests/cli/agent.py
-EXTRA_DIST += tests/cli/agent.py tests/cli/agent_lab.py
+TESTS += tests/cli/agent.py tests/cli/agent_tensors.py
+EXTRA_DIST += tests/cli/agent.py tests/cli/agent_lab.py tests/cli/agent_tensors.py tests/cli/fake_torch.py

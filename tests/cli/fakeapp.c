@@ -57,6 +57,13 @@ static int run_assert(long n)
 	return fault(n > 0 ? n : 1);
 }
 
+// A program that goes on after its first fault, into the next.
+static int run_assert_twice(long n)
+{
+	fault(n > 0 ? n : 1);
+	return fault(n > 0 ? n : 1);
+}
+
 static int run_children(long n)
 {
 	int worst = 0, status;
@@ -322,6 +329,7 @@ static const struct {
 } modes[] = {
 	{"ok", run_ok},
 	{"assert", run_assert},
+	{"assert-twice", run_assert_twice},
 	{"assert-children", run_children},
 	{"exit", run_exit},
 	{"signal", run_signal},

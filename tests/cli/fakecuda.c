@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "fakecuda.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,31 +32,68 @@ static void on_detach(int number)
 
 static void wait_for_debugger(void)
 {
-	char host[256] = "", line[512];
+	detached = 0;
+	char host[256] = "";
 	struct sigaction action = {.sa_handler = on_detach};
 	gethostname(host, sizeof host - 1);
 	sigaction(SIGUSR2, &action, NULL);
-	snprintf(line, sizeof line,
-		 "%s: The application encountered a device error and CUDA_DEVICE_WAITS_ON_EXCEPTION is set. "
-		 "You can now attach a debugger to the application (PID %d) for inspection.\n",
-		 host, (int)getpid());
-	put(line);
+	fprintf(stderr,
+		"%s: The application encountered a device error and CUDA_DEVICE_WAITS_ON_EXCEPTION is set. "
+		"You can now attach a debugger to the application (PID %d) for inspection.\n",
+		host, (int)getpid());
+	fflush(stderr);
 	while (!detached)
 		usleep(10000);
 }
 
+static void copy(int in, int out)
+{
+	char bytes[65536];
+	ssize_t n;
+	while ((n = read(in, bytes, sizeof bytes)) > 0)
+		for (ssize_t done = 0; done < n;) {
+			ssize_t k = write(out, bytes + done, (size_t)(n - done));
+			if (k <= 0)
+				_exit(5);
+			done += k;
+		}
+}
+
+// As the driver does it: into what is there, a FIFO too; %p is the process; then abort().
+static void dump(const char *from)
+{
+	const char *template = getenv("CUDA_COREDUMP_FILE");
+	char path[4096];
+	const char *percent = template ? strstr(template, "%p") : NULL;
+	if (!percent || !from)
+		_exit(6);
+	put("Starting GPU coredump generation, set the CUDA_COREDUMP_SHOW_PROGRESS environment variable to 1 to enable more detailed output\n");
+	snprintf(path, sizeof path, "%.*s%d%s", (int)(percent - template), template, (int)getpid(), percent + 2);
+	int in = open(from, O_RDONLY | O_CLOEXEC), out = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (in < 0 || out < 0)
+		_exit(7);
+	copy(in, out);
+	close(out);
+	close(in);
+}
+
 int fake_launch(long n_lines)
 {
+	const char *dumps = getenv("CUDA_ENABLE_COREDUMP_ON_EXCEPTION");
 	const char *waits = getenv("CUDA_DEVICE_WAITS_ON_EXCEPTION");
 	if (n_lines <= 0)
 		return 0;
 	if (waits && strcmp(waits, "1") == 0)
 		wait_for_debugger();
+	if (dumps && strcmp(dumps, "1") == 0)
+		dump(getenv("FAKE_DUMP"));
 	for (long i = 0; i < n_lines; i++) {
 		char line[256];
 		snprintf(line, sizeof line, "fakeapp.cu:42: check_index: block: [%ld,0,0], thread: [%ld,0,0] Assertion `t >= 0 && t < n_classes` failed.\n",
 			 i / 32, i % 32);
 		put(line);
 	}
+	if (dumps && strcmp(dumps, "1") == 0)
+		abort();
 	return FAKE_ERROR_ASSERT;
 }

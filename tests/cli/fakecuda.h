@@ -8,6 +8,7 @@
 // Launches a kernel in which n_lines threads fail their assert; 0: none does. Prints and waits as the driver does on
 // the next synchronisation (driver 580): with CUDA_DEVICE_WAITS_ON_EXCEPTION=1 the waiting line, then sleep until a
 // debugger has been there (here: for ever, or until SIGUSR2, which stands for the detach), then the assert lines.
+// With CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1 it writes the file FAKE_DUMP to CUDA_COREDUMP_FILE, then aborts.
 // Returns 0 or FAKE_ERROR_ASSERT.
 int fake_launch(long n_lines);
 

@@ -5,5 +5,5 @@ include tests/cli/supervisor.mk
 include tests/cli/shell.mk
 
 # The whole front-end, with stand-ins for the driver and for cuda-gdb.
-TESTS += tests/cli/test_cudatrap.py
-EXTRA_DIST += tests/cli/test_cudatrap.py
+TESTS += tests/cli/test_cudatrap.py tests/cli/test_nightly.py tests/cli/test_frontend_bad_days.py
+EXTRA_DIST += tests/cli/frontend.py tests/cli/test_cudatrap.py tests/cli/test_nightly.py tests/cli/test_frontend_bad_days.py

@@ -6,6 +6,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import json
+import lzma
 import os
 import pty
 import re
@@ -14,107 +15,13 @@ import signal
 import stat
 import subprocess
 import sys
-import tempfile
-import time
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional
+from typing import Dict
 
-SRC = Path(os.environ["top_srcdir"])
-BUILD = Path(os.environ["top_builddir"])
-CUDATRAP = str(BUILD / "cudatrap")
-APP = str(BUILD / "tests/cli/fakeapp")
-FAKECUDA = str(BUILD / "tests/cli/libfakecuda.so")
-PATIENCE = 60  # seconds; only a broken program needs them
+from frontend import SRC, APP, CUDATRAP, FAKECUDA, PATIENCE, Bench, Tests, collector, wait_for
 
-# Answers the front-end's questions as a cuda-gdb with Python does; what it does at an attach is told by FAKE_GDB.
-FAKE_GDB = r"""#!/bin/sh
-case "$*" in
-*'show version'*) echo 'NVIDIA (R) cuda-gdb 13.0'; echo 'ct-python 3.11.2 ct-cuda 1'; exit 0 ;;
-esac
-[ -z "$FAKE_GDB_LOG" ] || echo "$*" >> "$FAKE_GDB_LOG"
-case "$FAKE_GDB" in
-hang) exec sleep 1000 ;;
-crash) kill -SEGV $$ ;;
-refused) echo 'ptrace: Operation not permitted.'; exit 1 ;;
-garbage) echo '{"version": 1, "gpu": [' > "$CUDATRAP_GDB_OUT"; exit 0 ;;
-esac
-echo 'cuda-gdb noise that nobody wants to read'
-cp "$FAKE_GDB_JSON" "$CUDATRAP_GDB_OUT.tmp" && mv "$CUDATRAP_GDB_OUT.tmp" "$CUDATRAP_GDB_OUT"
-pid=$(echo "$*" | sed -n 's/.*-p \([0-9]*\).*/\1/p')
-if [ "$CUDATRAP_GDB_AFTER" = detach ]; then kill -USR2 "$pid"; exit 0; fi
-kill -KILL $$
-"""
-
-tests: List[Callable[["Bench"], None]] = []
-
-
-def test(function: Callable[["Bench"], None]) -> Callable[["Bench"], None]:
-    tests.append(function)
-    return function
-
-
-class Result:
-    def __init__(self, status: int, out: bytes, err: bytes, reports: List[Path]) -> None:
-        self.status, self.out, self.err, self.reports = status, out, err, reports
-
-    def incident(self) -> Dict[str, Any]:
-        assert len(self.reports) == 1, f"{len(self.reports)} reports; stderr: {self.err!r}"
-        return json.loads((self.reports[0] / "incident.json").read_text())
-
-    def text(self) -> str:
-        return self.err.decode(errors="replace")
-
-
-class Bench:
-    """A folder of its own for each test."""
-
-    def __init__(self) -> None:
-        self.dir = Path(tempfile.mkdtemp(prefix="ct-front-"))
-        self.gdb = self.dir / "cuda-gdb"
-        self.gdb.write_text(FAKE_GDB)
-        self.gdb.chmod(0o755)
-        self.gpu_json = SRC / "tests/data/incident/gpu-part.json"
-        self.env = {k: v for k, v in os.environ.items() if not k.startswith(("CUDA_", "CUDATRAP_OPTIONS", "NO_COLOR"))}
-        self.env.update(FAKE_GDB_JSON=str(self.gpu_json), XDG_CONFIG_HOME=str(self.dir / "config"), TMPDIR=str(self.dir), LC_ALL="C.UTF-8",
-                        FAKE_GDB_LOG=str(self.dir / "gdb.log"))
-
-    def command(self, options: List[str], argv: List[str], gdb: bool = True) -> List[str]:
-        found = ["--cuda-gdb", str(self.gdb)] if gdb else []
-        return [CUDATRAP, *found, "--grace", "1", "-o", str(self.dir / "reports"), *options, "--", *argv]
-
-    def reports(self) -> List[Path]:
-        folder = self.dir / "reports"
-        return sorted(p for p in folder.iterdir()) if folder.is_dir() else []
-
-    def run(self, options: List[str], argv: List[str], env: Optional[Dict[str, str]] = None, gdb: bool = True, stdin: bytes = b"") -> Result:
-        done = subprocess.run(self.command(options, argv, gdb), input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              env={**self.env, **(env or {})}, timeout=PATIENCE, cwd=self.dir, check=False)
-        return Result(done.returncode, done.stdout, done.stderr, self.reports())
-
-    def leftovers(self) -> List[str]:
-        """Processes that still mention our folder, and scratch folders that were not removed."""
-        found = [p.name for p in self.dir.glob("cudatrap-*") if p.name != "cudatrap-reports"]
-        for entry in Path("/proc").iterdir():
-            if not entry.name.isdigit() or int(entry.name) == os.getpid():
-                continue
-            try:
-                environment = (entry / "environ").read_bytes()
-            except OSError:
-                continue
-            if f"TMPDIR={self.dir}".encode() in environment.split(b"\0"):
-                found.append(entry.name + " " + (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode())
-        return found
-
-
-def collector(incident: Dict[str, Any], name: str) -> Dict[str, Any]:
-    return next((c for c in incident.get("collectors", []) if c["name"] == name), {})
-
-
-def wait_for(what: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not what():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)
+tests = Tests()
+test = tests.add
 
 
 # ---- nothing fails ---------------------------------------------------------------------------------------------
@@ -169,7 +76,7 @@ def the_report_folder_is_private_and_complete(b: Bench) -> None:
     r = b.run(["-q"], [APP, "assert"])
     folder = r.reports[0]
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert sorted(p.name for p in folder.iterdir()) == ["incident.json", "log.txt", "report.txt"]
+    assert sorted(p.name for p in folder.iterdir()) == ["incident.json", "log.txt", "report.txt", "summary.json"]
     assert {stat.S_IMODE(p.stat().st_mode) for p in folder.iterdir()} == {0o600}
     assert "NVIDIA H200" not in r.text() and str(folder.name) in r.text(), "quiet: only the folder's name"
 
@@ -185,6 +92,31 @@ def the_stored_report_shows_again(b: Bench) -> None:
 
 
 @test
+def also_puts_more_formats_into_the_folder(b: Bench) -> None:
+    r = b.run(["--also", "html,junit, sarif"], [APP, "assert"])
+    names = sorted(p.name for p in r.reports[0].iterdir())
+    assert names == ["incident.json", "log.txt", "report.html", "report.junit.xml", "report.sarif", "report.txt"], names
+    assert all(stat.S_IMODE(p.stat().st_mode) == 0o600 for p in r.reports[0].iterdir())
+    assert "nll_loss_forward" in (r.reports[0] / "report.html").read_text() and "::error" not in r.text()
+    wrong = Bench().run(["--also", "html,pdf"], [APP, "assert"])
+    assert wrong.status == 125 and wrong.err.startswith(b"cudatrap: --also: 'pdf' is none of: text json html"), wrong.err
+
+
+@test
+def github_actions_is_told(b: Bench) -> None:
+    summary = b.dir / "summary.md"
+    summary.write_text("before")
+    for quiet in ([], ["-q"]):
+        r = b.run(quiet, [APP, "assert"], env={"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)})
+        lines = [line for line in r.text().splitlines() if line.startswith("::error ")]
+        assert len(lines) == 1 and "title=device-side assert in nll_loss_forward" in lines[0] and str(b.dir / "reports") in lines[0], r.text()
+        assert r.out == b.run([], [APP, "assert"]).out, "standard output is the command's own"
+    assert summary.read_text().startswith("before\n## device-side assert") and summary.read_text().count("## device-side assert") == 2
+    r = b.run([], [APP, "assert"], env={"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(b.dir / "no" / "such")})
+    assert r.status == 99 and "summary of the job was not written" in r.text(), r.text()
+
+
+@test
 def error_exitcode_is_obeyed(b: Bench) -> None:
     assert b.run(["--error-exitcode", "7"], [APP, "assert"]).status == 7
 
@@ -195,6 +127,14 @@ def after_fault_continue_lets_the_command_end_by_itself(b: Bench) -> None:
     i = r.incident()
     assert r.status == 99 and i["ending"]["kind"] == "exited" and i["ending"]["status"] == 1, i["ending"]
     assert i["assert"]["lines"] == 2 and "t >= 0 && t < n_classes" in i["assert"]["expression"], i["assert"]
+
+
+@test
+def continuing_into_the_next_fault_comes_to_an_end(b: Bench) -> None:
+    r = b.run(["--after-fault", "continue"], [APP, "assert-twice"])
+    i = r.incident()
+    assert r.status == 99 and i["ending"]["kind"] == "ended-by-us" and len(i["consequences"]) == 1, (i["ending"], i.get("consequences"))
+    assert b.leftovers() == []
 
 
 @test
@@ -220,6 +160,27 @@ def python_frames_and_lines_are_in_the_report(b: Bench) -> None:
     frames = [(f.get("function"), f.get("line"), f.get("source")) for t in i["threads"] for f in t["frames"] if f["kind"] == "python"]
     assert frames[:3] == [("step", 5, "return fake.fake_launch(n)"), ("main", 7, "step(1)"), ("<module>", 8, "main()")], (frames, i["collectors"])
     assert collector(i, "python-agent")["status"] == "ok" and collector(i, "python-walk")["status"] == "ok", i["collectors"]
+
+
+@test
+def tensors_of_the_frames_are_in_the_report(b: Bench) -> None:
+    script = b.dir / "train.py"
+    script.write_text("import ctypes, sys\n"
+                      "sys.dont_write_bytecode = True\n"
+                      "sys.path.insert(0, sys.argv[2])\n"
+                      "import fake_torch\n"
+                      "fake_torch.install()\n"
+                      "fake = ctypes.CDLL(sys.argv[1])\n"
+                      "hasattr(ctypes.CDLL(None), 'cuInit')\n"
+                      "def step(logits, y):\n"
+                      "    return fake.fake_launch(1)\n"
+                      "step(fake_torch.Tensor([4, 3], data_ptr=0x1000), fake_torch.Tensor([5], fake_torch.int64, data_ptr=0x2000))\n")
+    i = b.run([], [sys.executable, str(script), FAKECUDA, os.path.dirname(os.path.abspath(__file__))]).incident()
+    assert collector(i, "tensors")["status"] == "ok", i["collectors"]
+    names = [(t["name"], t["role"], t["shape"], t["dtype"], t["data_ptr"]) for t in i["tensors"] if t["function"] == "step"]
+    assert names == [("logits", "argument", [4, 3], "float32", "0x1000"), ("y", "argument", [5], "int64", "0x2000")], i["tensors"]
+    # Nothing here tells which thread launched, so whose call to check is not known.
+    assert "checks" not in i and not any(t.get("launching") for t in i["threads"]), i.get("checks")
 
 
 @test
@@ -253,16 +214,129 @@ def an_assert_that_nobody_trapped_is_still_reported(b: Bench) -> None:
     assert r.status == 99 and i["assert"]["line"] == 245 and "gpu" not in i and i["ending"]["status"] == 1, i
 
 
+@test
+def a_fault_is_heard_when_stderr_goes_elsewhere(b: Bench) -> None:
+    log = b.dir / "stderr.log"
+    r = b.run([], ["sh", "-c", f"exec {APP} assert 2>{log}"])
+    assert r.status == 99 and r.incident()["gpu"]["device"]["name"] == "NVIDIA H200", r.err
+    assert b"WAITS_ON_EXCEPTION" in log.read_bytes() and b.leftovers() == []
+
+
+@test
+def a_fault_told_twice_is_one_fault(b: Bench) -> None:
+    i = b.run(["--after-fault", "continue"], [APP, "assert"]).incident()
+    assert not i.get("consequences"), i["consequences"]
+
+
+# ---- engine core -----------------------------------------------------------------------------------------------
+
+
+def dump(b: Bench, name: str = "torch-cross-entropy-sm90") -> Dict[str, str]:
+    """The environment in which the stand-in for the driver writes a recorded dump."""
+    path = b.dir / f"{name}.nvcore"
+    path.write_bytes(lzma.decompress((SRC / f"tests/data/gpu-cores/{name}.nvcore.xz").read_bytes()))
+    return {"FAKE_DUMP": str(path)}
+
+
+@test
+def core_reads_the_dump_and_explains_the_abort(b: Bench) -> None:
+    r = b.run(["--engine", "core"], [APP, "assert", "1"], env=dump(b))
+    i = r.incident()
+    assert r.status == 99 and i["engine"] == "core" and i["kind"] == "assert", r.err
+    assert i["gpu"]["kernel"]["grid_dim"] == [1, 1, 1] and i["gpu"]["groups"][0]["lanes"][0]["thread"] == [2, 0, 0], i["gpu"]
+    assert i["ending"]["kind"] == "signaled" and i["ending"]["status"] == 6 and "driver aborts" in i["ending"]["detail"], i["ending"]
+    assert not (b.dir / "gdb.log").exists() and b.leftovers() == []
+
+
+@test
+def core_holds_the_driver_while_the_python_stack_is_read(b: Bench) -> None:
+    script = b.dir / "train.py"
+    script.write_text("import ctypes, sys\n"
+                      "hasattr(ctypes.CDLL(None), 'cuInit')\n"
+                      "def step():\n"
+                      "    return ctypes.CDLL(sys.argv[1]).fake_launch(1)\n"
+                      "step()\n")
+    r = b.run(["--engine", "core"], [sys.executable, str(script), FAKECUDA], env=dump(b))
+    i = r.incident()
+    frames = [(f.get("function"), f.get("line")) for t in i["threads"] for f in t["frames"] if f["kind"] == "python"]
+    assert r.status == 99 and frames == [("step", 4), ("<module>", 5)], (frames, i["collectors"])
+    assert collector(i, "gpu")["status"] == "ok" and b.leftovers() == [], i["collectors"]
+
+
+@test
+def core_keeps_the_dump_when_asked(b: Bench) -> None:
+    env = dump(b, "assert.rel")
+    r = b.run(["--engine", "core", "--keep-dump"], [APP, "assert"], env=env)
+    kept = r.reports[0] / "gpu.nvcore"
+    assert kept.read_bytes() == Path(env["FAKE_DUMP"]).read_bytes() and stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert r.incident()["gpu"]["groups"][0]["threads"] == 2
+
+
+@test
+def core_says_when_a_dump_was_cut(b: Bench) -> None:
+    r = b.run(["--engine", "core"], [APP, "assert", "1"], env=dump(b, "truncated"))
+    i = r.incident()
+    assert r.status == 99 and collector(i, "gpu")["status"] == "failed" and "gave up" in collector(i, "gpu")["detail"], i["collectors"]
+    assert i["assert"]["line"] == 42, "the log still tells"
+
+
+@test
+def core_limits_the_dump(b: Bench) -> None:
+    script = "import ctypes, sys; hasattr(ctypes.CDLL(None), 'cuInit'); ctypes.CDLL(sys.argv[1]).fake_launch(1)"
+    r = b.run(["--engine", "core", "--dump-limit", "1"], [sys.executable, "-c", script, FAKECUDA], env=dump(b))
+    assert r.status == 99 and "--dump-limit" in collector(r.incident(), "gpu")["detail"] and b.leftovers() == [], r.err
+
+
+@test
+def core_sets_what_the_driver_needs(b: Bench) -> None:
+    show = ["sh", "-c", "echo $CUDA_COREDUMP_GENERATION_FLAGS ${CUDA_DEVICE_WAITS_ON_EXCEPTION-unset} $CUDA_ENABLE_COREDUMP_ON_EXCEPTION"]
+    light = b.run(["--engine", "core"], show, env={"CUDA_DEVICE_WAITS_ON_EXCEPTION": "1"}).out.decode()
+    assert light.endswith(" unset 1\n") and light.count("skip_") == 5 and "skip_abort" not in light, light
+    assert "skip_global" not in b.run(["--engine", "core", "--dump=memory"], show).out.decode()
+    r = b.run(["--engine", "core", "--after-fault=continue"], show)
+    assert r.status == 125 and len(r.err.splitlines()) == 1 and b"--after-fault" in r.err, r.err
+
+
+@test
+def several_processes_that_dump_are_told_apart(b: Bench) -> None:
+    script = ("import ctypes, os, sys; hasattr(ctypes.CDLL(None), 'cuInit');"
+              "child = os.fork(); hasattr(ctypes.CDLL(None), 'cuInit'); ctypes.CDLL(sys.argv[1]).fake_launch(1)")
+    r = b.run(["--engine", "core"], [sys.executable, "-c", script, FAKECUDA], env=dump(b))
+    i = r.incident()
+    assert r.status == 99 and len(i.get("consequences", [])) == 1 and "dump" in i["consequences"][0]["text"], i.get("consequences")
+    assert b.leftovers() == []
+
+
+@test
+def a_stored_dump_is_a_report_too(b: Bench) -> None:
+    path = SRC / "tests/data/gpu-cores/many.rel.nvcore.xz"
+    done = subprocess.run([CUDATRAP, "report", str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=b.env, timeout=PATIENCE, check=False)
+    assert done.returncode == 0 and b"270336 threads" in done.stdout.replace(b",", b"") and b"t >= 0 && t < n_classes" in done.stdout, done
+    cut = subprocess.run([CUDATRAP, "report", str(SRC / "tests/data/gpu-cores/truncated.nvcore.xz")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=b.env,
+                         timeout=PATIENCE, check=False)
+    assert cut.returncode == 1 and len(cut.stderr.splitlines()) == 1 and b"skip_constbank_memory" in cut.stderr, cut
+    raw = subprocess.run([CUDATRAP, "report", "--raw", "-"], input=(SRC / "tests/data/gpu-cores/trap.rel.nvcore.xz").read_bytes(), stdout=subprocess.PIPE,
+                         env=b.env, timeout=PATIENCE, check=False)
+    assert raw.returncode == 0 and b'name "NVIDIA H200"' in raw.stdout
+
+
 # ---- bad days ----------------------------------------------------------------------------------------------------
 
 
 @test
 def without_cuda_gdb_the_other_collectors_report(b: Bench) -> None:
-    r = b.run([], [APP, "assert"], gdb=False, env={"PATH": "/usr/bin:/bin", "CUDA_HOME": str(b.dir), "CUDATRAP_CUDA_GDB": "", "CUDA_PATH": str(b.dir)})
+    r = b.run(["--engine", "wait"], [APP, "assert"], gdb=False, env={"PATH": "/usr/bin:/bin", "CUDA_HOME": str(b.dir), "CUDATRAP_CUDA_GDB": "", "CUDA_PATH": str(b.dir)})
     i = r.incident()
     assert r.status == 99 and collector(i, "native-stacks")["status"] == "ok"
     assert collector(i, "gpu")["status"] in ("failed", "skipped") and "cuda-gdb" in collector(i, "gpu")["detail"], i["collectors"]
     assert b.leftovers() == []
+
+
+@test
+def without_cuda_gdb_the_driver_dumps(b: Bench) -> None:
+    env = {"PATH": "/usr/bin:/bin", "CUDA_HOME": str(b.dir), "CUDATRAP_CUDA_GDB": "", "CUDA_PATH": str(b.dir), **dump(b, "assert.rel")}
+    i = b.run([], [APP, "assert"], gdb=False, env=env).incident()
+    assert i["engine"] == "core" and "no cuda-gdb" in i["engine_why"] and i["gpu"]["groups"][0]["threads"] == 2, i["engine_why"]
 
 
 @test
@@ -338,7 +412,7 @@ def a_report_file_that_is_none(b: Bench) -> None:
 
 @test
 def an_agent_that_is_not_there(b: Bench) -> None:
-    r = b.run([], [APP, "assert"], env={"CUDATRAP_AGENT": "/no/such/agent.so"})
+    r = b.run(["--engine", "wait"], [APP, "assert"], env={"CUDATRAP_AGENT": "/no/such/agent.so"})
     assert r.status == 99 and collector(r.incident(), "native-stacks")["status"] == "ok"
     assert "cannot be preloaded" not in r.text()
 
@@ -398,23 +472,5 @@ def on_a_terminal_the_report_is_coloured_and_fits(b: Bench) -> None:
         assert all(len(line) <= 60 for line in report.splitlines()[:6]), report
 
 
-def main() -> int:
-    print(f"1..{len(tests)}")
-    failed = 0
-    for number, function in enumerate(tests, 1):
-        name = function.__name__.replace("_", " ")
-        try:
-            function(Bench())
-        except Exception as e:  # a test that breaks is a test that failed
-            failed += 1
-            for line in f"{type(e).__name__}: {e}".splitlines():
-                print("# " + line)
-            print(f"not ok {number} - {name}")
-        else:
-            print(f"ok {number} - {name}")
-        sys.stdout.flush()
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(tests.run())

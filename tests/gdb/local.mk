@@ -6,8 +6,8 @@ tests_gdb_host_SOURCES = tests/gdb/host.c
 # Without sanitizers: the leak checker does not work in a program that is being debugged.
 tests_gdb_host_CFLAGS = -std=c17 $(WARN_CFLAGS)
 
-TESTS += tests/gdb/test_model.py tests/gdb/test_live.py tests/gdb/test_dumps.py
-EXTRA_DIST += tests/gdb/tap.py tests/gdb/test_model.py tests/gdb/test_live.py tests/gdb/test_dumps.py
+TESTS += tests/gdb/test_model.py tests/gdb/test_live.py tests/gdb/test_dumps.py tests/gdb/test_parity.py
+EXTRA_DIST += tests/gdb/tap.py tests/gdb/test_parity.py tests/gdb/test_model.py tests/gdb/test_live.py tests/gdb/test_dumps.py
 
 TESTS += tests/gdb/test_commands.py
 EXTRA_DIST += tests/gdb/test_commands.py tests/data/gdb-commands
@@ -17,3 +17,6 @@ GPU_CORES = address.dbg address.line address.rel assert.dbg assert.line assert.r
 EXTRA_DIST += $(GPU_CORES:%=tests/data/gpu-cores/%.nvcore.xz) $(GPU_CORES:%=tests/data/gpu-cores/expected/%.gpu.json) \
 	tests/data/gpu-cores/expected/README.md tests/data/gpu-cores/truncated.nvcore.xz tests/data/gpu-cores/README.md \
 	tests/data/gpu-cores/faults.cu tests/data/gpu-cores/ce.py
+
+TESTS += tests/gdb/test_values.py
+EXTRA_DIST += tests/gdb/test_values.py

@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import tap  # noqa: E402
 
 sys.path.insert(0, tap.SCRIPTS)
-from cudatrap import emit, image, model, values  # noqa: E402
+from cudatrap import arguments, emit, image, model, shellvalues  # noqa: E402
 from cudatrap.model import Lane, SmException, Warp  # noqa: E402
 
 PC = 0x7F0000000380
@@ -377,7 +377,7 @@ def test_stops_are_told_apart() -> None:
 def test_parameter_types_of_a_signature() -> None:
     for signature, wanted in (
         ("f()", []),
-        ("f(void)", []),
+        ("f(void)", ["void"]),
         ("f(int)", ["int"]),
         ("void a::(anonymous namespace)::f<b<c, d>, 3>(float const*, A<x, (E)1> const&, long)", ["float const*", "A<x, (E)1> const&", "long"]),
         ("f(void (*)(int, long), int [3])", ["void (*)(int, long)", "int [3]"]),
@@ -385,7 +385,7 @@ def test_parameter_types_of_a_signature() -> None:
         ("", None),
         ("f)", None),
     ):
-        tap.equal(values.parameter_types(signature), wanted, signature)
+        tap.equal(arguments.parameter_types(signature), wanted, signature)
 
 
 def test_values_as_text() -> None:
@@ -402,7 +402,7 @@ def test_values_as_text() -> None:
         (None, b"\x01\x00", "0x1"),
         ("S", b"\x01\x02\x03", "\n      +0    01 02 03"),
     ):
-        tap.equal(values.text_of(type_, data), wanted, str(type_))
+        tap.equal(shellvalues.text_of(type_, data), wanted, str(type_))
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ TOP_SRC = Path(os.environ.get("top_srcdir", Path(__file__).resolve().parents[2])
 TOP_BUILD = Path(os.environ.get("top_builddir", "."))
 KERNELS = ["assert_blocks", "graph_assert", "illegal_address", "launch_configuration", "misaligned_address", "shared_range", "stack_overflow", "trap"]
 BUILDS = ["rel", "line", "dbg"]
-RUN_TIMEOUT = 120
+RUN_TIMEOUT = 60
 
 Incident = Dict[str, Any]
 
@@ -58,12 +58,17 @@ class Run:
         self.dir = Path(tempfile.mkdtemp(prefix="check-gpu-"))
         full = [str(TOP_BUILD / "cudatrap"), *options, "--report-dir", str(self.dir / "reports"), "--", *command]
         start = time.monotonic()
-        done = subprocess.run(full, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=RUN_TIMEOUT,
-                              env={**os.environ, **(env or {})}, check=False)
+        process = subprocess.Popen(full, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, env={**os.environ, **(env or {})})
+        try:
+            out, err = process.communicate(timeout=RUN_TIMEOUT)
+        except subprocess.TimeoutExpired:  # a run that hangs fails its checks; its tree must not stay
+            process.terminate()
+            out, err = process.communicate()
+            err += b"\n(check_gpu: ended after %d s)\n" % RUN_TIMEOUT
         self.seconds = time.monotonic() - start
-        self.status = done.returncode
-        self.out = done.stdout.decode(errors="replace")
-        self.err = done.stderr.decode(errors="replace")
+        self.status = process.returncode
+        self.out = out.decode(errors="replace")
+        self.err = err.decode(errors="replace")
         folders = sorted((self.dir / "reports").glob("*/incident.json")) if (self.dir / "reports").exists() else []
         self.folders = [f.parent for f in folders]
         self.incident: Optional[Incident] = json.loads(folders[0].read_text()) if folders else None
@@ -143,7 +148,7 @@ def check_kernel(checks: Checks, kernel: str, build: str, engine: str, record: O
     checks.check(run.status == 99 and run.incident is not None, f"{name}: status 99 and a report", f"status {run.status}\n{run.err}")
     if run.incident is None:
         return None
-    compare(checks, name, run, KEYS)
+    compare(checks, name, run, tuple(k for k in KEYS if k != "host") if engine == "core" else KEYS)  # nobody stops a process that dumps
     if build == "line" and kernel == "assert_blocks":
         lines = [f for g in groups(run.incident) for f in g.get("frames", []) if f.get("line")]
         checks.check(bool(lines), f"{name}: device frames have lines", run.err)
@@ -172,8 +177,8 @@ def check_pytorch(checks: Checks, engine: str, record: Optional[Path], extra: Op
         ("grid", actual(i, "grid") == ["1,1,1"] and actual(i, "block") == ["32,1,1"], str(actual(i, "grid"))),
         ("python stack", [p[0] for p in python[:3]] == ["cross_entropy", "train_step", "main"], str(python)),
         ("python lines", all(p[1] for p in python), str(python)),
-        ("native frames", "cudaLaunchKernel" in frames_text(i), frames_text(i)),
-        ("ending", i.get("ending", {}).get("kind") == "ended-by-us", str(i.get("ending"))),
+        ("native frames", engine == "core" or "cudaLaunchKernel" in frames_text(i), frames_text(i)),
+        ("ending", i.get("ending", {}).get("kind") == ("signaled" if engine == "core" else "ended-by-us"), str(i.get("ending"))),
         ("report in three seconds", i.get("seconds_to_report", 99) < 3 or engine == "live", str(i.get("seconds_to_report"))),
     ]
     for what, ok, detail in facts:
@@ -194,6 +199,33 @@ def same_incident(checks: Checks, name: str, a: Optional[Run], b: Optional[Run])
         checks.check(actual(a.incident, key) == actual(b.incident, key), f"{name}: same {key}", f"{actual(a.incident, key)}\n{actual(b.incident, key)}")
     if not any(g.get("whole_warps") for g in groups(a.incident)):  # which warps a memory fault stops first is a matter of luck
         checks.check(sorted(positions(a.incident)) == sorted(positions(b.incident)), f"{name}: same positions")
+
+
+def check_processes(checks: Checks, record: Optional[Path]) -> None:
+    """A launcher and its ranks, a loader's workers, stderr that goes elsewhere."""
+    script = TOP_SRC / "tests" / "gpu" / "cross_entropy.py"
+    for engine in ("wait", "core"):
+        run = Run([sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", str(script)], ["--engine", engine])
+        i = run.incident or {}
+        checks.check(run.status == 99 and i.get("process", {}).get("descendant") is True, f"{engine} torchrun: a rank is trapped", f"status {run.status}\n{run.err}")
+        checks.check(bool(positions(i)), f"{engine} torchrun: the failing thread", run.err)
+        python = [f.get("function") for t in i.get("threads", []) if t.get("launching") for f in t.get("frames", []) if f.get("kind") == "python"]
+        checks.check("train_step" in python, f"{engine} torchrun: the Python stack", str(python) + run.err)
+        checks.check(any(v.get("name") == "RANK" for v in i.get("environment", [])), f"{engine} torchrun: the rank is known", str(i.get("environment")))
+        if record and run.incident:
+            keep(run, record / f"{engine}-torchrun")
+    run = Run(["sh", "-c", f"exec {sys.executable} {script} 2>/dev/null"], ["--engine", "wait"])
+    checks.check(run.status == 99 and bool(positions(run.incident or {})), "wait: stderr in a file is no way out", f"status {run.status}\n{run.err}")
+    run = Run([sys.executable, str(script)], ["--engine", "wait", "--after-fault", "continue"])
+    i = run.incident or {}
+    checks.check(run.status == 99 and i.get("ending", {}).get("kind") != "unknown" and bool(positions(i)), "wait --after-fault=continue: a report, and an end",
+                 f"status {run.status} {i.get('ending')}\n{run.err}")
+    print(f"# continue: {i.get('ending')} {i.get('consequences')}")
+    run = Run([sys.executable, str(script)], ["--engine", "wait", "--async"])
+    checks.check(run.status == 99 and bool(positions(run.incident or {})), "wait --async: a report", f"status {run.status}\n{run.err}")
+    run = Run([str(TOP_BUILD / "kernels" / "launch_configuration.rel")], ["--engine", "live", "--api-failures"])
+    checks.check(run.status == 99 and (run.incident or {}).get("kind") == "api-error", "live --api-failures: the failing call is reported",
+                 f"status {run.status}\n{run.err}\n{json.dumps(run.incident)[:600]}")
 
 
 def keep(run: Run, target: Path) -> None:
@@ -218,7 +250,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--record", type=Path)
     parser.add_argument("--only", help="part of the names of what to run")
-    parser.add_argument("--engines", default="wait,live")
+    parser.add_argument("--engines", default="wait,live,core")
     args = parser.parse_args()
     checks = Checks()
     for kernel in KERNELS:
@@ -227,16 +259,19 @@ def main() -> int:
             for engine in args.engines.split(","):
                 if not args.only or args.only in f"{engine} {kernel}.{build}":
                     runs[engine] = check_kernel(checks, kernel, build, engine, args.record)
-            if len(runs) == 2 and kernel != "launch_configuration":
-                same_incident(checks, f"{kernel}.{build}", runs["wait"], runs["live"])
+            if kernel != "launch_configuration":
+                for other in [e for e in runs if e != "wait" and "wait" in runs]:
+                    same_incident(checks, f"{kernel}.{build} wait and {other}", runs["wait"], runs[other])
     try:
         __import__("torch")
     except ImportError:
         print("# PyTorch is not installed here: its case was not run")
     else:
         torch_runs = {e: check_pytorch(checks, e, args.record) for e in args.engines.split(",") if not args.only or args.only in f"{e} pytorch"}
-        if len(torch_runs) == 2:
-            same_incident(checks, "pytorch", torch_runs["wait"], torch_runs["live"])
+        for other in [e for e in torch_runs if e != "wait" and "wait" in torch_runs]:
+            same_incident(checks, f"pytorch wait and {other}", torch_runs["wait"], torch_runs[other])
+        if not args.only or args.only in "processes":
+            check_processes(checks, args.record)
     return checks.done()
 
 

@@ -1,4 +1,6 @@
 # The whole tool on real hardware; not part of `make check`.
+TESTS += tests/gpu/test_recorded.py
+EXTRA_DIST += tests/gpu/test_recorded.py tests/gpu/recorded
 EXTRA_DIST += tests/gpu/check_gpu.py tests/gpu/cross_entropy.py
 
 check-gpu: all kernels

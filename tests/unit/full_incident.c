@@ -37,6 +37,33 @@ static void add_group(struct ct_incident *in, enum ct_group_reason reason)
 	g->other_exceptions[0] = (struct ct_exception_count){.exception = 4000000000u, .n_warps = 1};
 }
 
+static void add_arguments(struct ct_incident *in)
+{
+	struct ct_gpu *gpu = &in->gpu;
+	for (int kind = CT_ARGUMENT_BYTES; kind <= CT_ARGUMENT_STRUCT; kind++) {
+		gpu->arguments = ct_arena_grow(&in->arena, gpu->arguments, &gpu->n_arguments, sizeof *gpu->arguments);
+		gpu->arguments[gpu->n_arguments - 1] = (struct ct_argument){.index = (uint32_t)kind, .offset = 8, .size_bytes = 8, .type = "long const*",
+			.name = "target", .kind = (enum ct_argument_kind)kind, .value = "0x7f2134000000", .bytes = "00ff", .bytes_cut = true, .tensor = "y",
+			.has_tensor_offset = true, .tensor_offset = 0};
+	}
+	gpu->memory = ct_arena_grow(&in->arena, NULL, &gpu->n_memory, sizeof *gpu->memory);
+	struct ct_device_memory *m = &gpu->memory[0];
+	*m = (struct ct_device_memory){.argument = 1, .address = 0x7f2134000000, .type = "int64", .n_elements = 32, .whole = true, .min = "0", .max = "3", .max_index = 2,
+				.min_index = 1, .rule = "V01", .failed = "nothing"};
+	m->outside = ct_arena_grow(&in->arena, NULL, &m->n_outside, sizeof *m->outside);
+	m->outside[0] = (struct ct_outside){.argument = 8, .n_outside = 1, .index = 2, .value = "3"};
+	m->elements = ct_arena_grow(&in->arena, NULL, &m->n_elements_of_threads, sizeof *m->elements);
+	m->elements[0] = (struct ct_element){.index = 2, .value = "3", .has_at = true, .at = {{0, 0, 0}, {2, 0, 0}}};
+}
+
+static void add_values(struct ct_incident *in)
+{
+	static const char *checks[] = {"label range", "head size"};
+	ct_incident_add_value(in, "t", "3", "target[2], read from device memory")->candidate = true;
+	ct_incident_add_value(in, "n", NULL, NULL)->why_not = "not in this dump";
+	in->cause = (struct ct_cause){.present = true, .text = "label 3", .meaning = "a label is outside", .checks = checks, .n_checks = CT_COUNT(checks), .row = "A008"};
+}
+
 static void fill_gpu(struct ct_incident *in)
 {
 	struct ct_gpu *gpu = &in->gpu;
@@ -52,6 +79,7 @@ static void fill_gpu(struct ct_incident *in)
 		add_group(in, (enum ct_group_reason)reason);
 	gpu->sm_exceptions = ct_arena_grow(&in->arena, NULL, &gpu->n_sm_exceptions, sizeof *gpu->sm_exceptions);
 	gpu->sm_exceptions[0] = (struct ct_exception_count){.exception = 14, .n_warps = 3};
+	add_arguments(in);
 }
 
 static void fill_assert(struct ct_incident *in)
@@ -85,6 +113,25 @@ static void fill_host(struct ct_incident *in)
 	}
 }
 
+static void fill_tensors(struct ct_incident *in)
+{
+	static int64_t shape[CT_MAX_RANK] = {INT64_MAX, 4, 1}, stride[] = {-1, 0};
+	static const char *names[] = {"logits", "batch['\\'y']"};
+	for (int role = CT_TENSOR_LOCAL; role <= CT_TENSOR_BUFFER; role++) {
+		in->tensors = ct_arena_grow(&in->arena, in->tensors, &in->n_tensors, sizeof *in->tensors);
+		in->tensors[in->n_tensors - 1] = (struct ct_tensor){
+			.name = "y", .library = "torch", .kind = "meta", .role = (enum ct_tensor_role)role, .tid = 8, .has_depth = true, .function = "f",
+			.file = "a.py", .line = 3, .has_shape = true, .shape = shape, .n_shape = role == CT_TENSOR_ITEM ? 0 : CT_MAX_RANK, .has_stride = true,
+			.stride = stride, .n_stride = 2, .dtype = "int64", .device = "cuda:0", .has_data_ptr = true, .data_ptr = UINT64_MAX,
+			.has_storage_ptr = true, .has_storage_bytes = true, .storage_bytes = 512, .requires_grad = true};
+	}
+	for (int i = 0; i <= CT_CHECK_DEVICE; i++) {
+		in->checks = ct_arena_grow(&in->arena, in->checks, &in->n_checks, sizeof *in->checks);
+		in->checks[in->n_checks - 1] = (struct ct_check){.kind = (enum ct_check_kind)i, .status = (enum ct_check_status)(i % 3), .id = "labels-are-integers",
+								 .call = "cross_entropy", .tensors = names, .n_tensors = 2, .seen = "[4, 3] and [5]"};
+	}
+}
+
 struct ct_incident *ct_full_incident(enum ct_fault_kind kind, enum ct_ending_kind ending)
 {
 	static const char *const command[] = {"python", "train.py"};
@@ -92,7 +139,11 @@ struct ct_incident *ct_full_incident(enum ct_fault_kind kind, enum ct_ending_kin
 	in->id = "20261201-120000-assert";
 	in->tool_version = "cudatrap 0.1.0";
 	in->time_us = INT64_C(1796126400123456);
+	in->monotonic_us = 86400000001;
+	in->boot_id = "4d2f0c1e-0000-4000-8000-000000000001";
 	in->host = "node7";
+	in->rank = (struct ct_rank){.has_rank = true, .rank = 0, .has_local_rank = true, .local_rank = 0, .has_world_size = true, .world_size = 4294967295u,
+				    .job = "4711", .launcher = "slurm"};
 	in->kind = kind;
 	in->command = command;
 	in->n_command = CT_COUNT(command);
@@ -104,7 +155,9 @@ struct ct_incident *ct_full_incident(enum ct_fault_kind kind, enum ct_ending_kin
 	in->has_seconds_to_report = true;
 	fill_gpu(in);
 	fill_assert(in);
+	add_values(in);
 	fill_host(in);
+	fill_tensors(in);
 	ct_incident_add_environment(in, "RANK", "0");
 	for (int status = CT_COLLECTOR_OK; status <= CT_COLLECTOR_SKIPPED; status++)
 		ct_incident_add_collector(in, "gpu", (enum ct_collector_status)status, 0.1, "d");

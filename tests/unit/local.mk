@@ -27,4 +27,7 @@ include tests/unit/hoststack.mk
 include tests/unit/diagnose.mk
 include tests/unit/cudagdb.mk
 include tests/unit/gpucore.mk
+include tests/unit/store.mk
+include tests/unit/values.mk
+include tests/unit/checks.mk
 include tests/unit/shell.mk

@@ -107,6 +107,64 @@ static void test_basename_takes_both_separators(void)
 	CU_ASSERT_STRING_EQUAL(ct_basename("a/"), "a/");
 }
 
+static void test_fail_in_fills_the_text(void)
+{
+	struct ct_error err = CT_ERROR_INIT;
+	char word[600];
+	memset(word, 'x', sizeof word - 1);
+	word[sizeof word - 1] = '\0';
+	for (size_t n = sizeof err.text - 4; n < sizeof err.text + 4; n++) {
+		ct_fail(&err, CT_SYSTEM, "inner");
+		ct_fail_in(&err, "%.*s", (int)n, word);
+		CU_ASSERT_EQUAL(strlen(err.text), sizeof err.text - 1);
+	}
+}
+
+// p<p<...>, p<...>>: each level doubles the text of the one before.
+static void add_doubling_name(struct ct_str *s, unsigned levels)
+{
+	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	ct_str_add(s, "_Z1f1pIiiE");
+	for (unsigned i = 0; i < levels; i++)
+		ct_str_addf(s, "S_IS%c_S%c_E", digits[i], digits[i]);
+}
+
+static void test_demangling_is_bounded(void)
+{
+	for (unsigned levels = 0; levels < 35; levels += levels < 12 ? 1 : 11) {
+		CT_AUTO(ct_auto_str) struct ct_str name = CT_STR_INIT;
+		CT_AUTO(ct_auto_str) struct ct_str plain = CT_STR_INIT;
+		add_doubling_name(&name, levels);
+		ct_str_add(&plain, "as it was");
+		bool ok = ct_demangle_bounded(ct_str_text(&name), &plain);
+		if (levels > 0 && levels < 20)
+			CU_ASSERT_TRUE(ok && ct_starts_with(ct_str_text(&plain), "as it wasf(p<int, int>, p<p<int, int>, p<int, int> >"));
+		CU_ASSERT_TRUE(plain.length <= CT_PLAIN_MAX + strlen("as it was"));
+		if (!ok)
+			CU_ASSERT_STRING_EQUAL(ct_str_text(&plain), "as it was");
+		// The last ones stand for terabytes: nobody can write them down.
+		if (levels > 32)
+			CU_ASSERT_FALSE(ok);
+	}
+}
+
+static void test_demangling_of_long_names_and_of_none(void)
+{
+	static const char *const none[] = {"", "i", "_", "_Z", "main", "_Z1", "_ZSS_S_S_S_S_S_S_S_S_S_S_S_S_S_"};
+	for (size_t i = 0; i < CT_COUNT(none); i++) {
+		CT_AUTO(ct_auto_str) struct ct_str plain = CT_STR_INIT;
+		CU_ASSERT_FALSE(ct_demangle_bounded(none[i], &plain));
+		CU_ASSERT_EQUAL(plain.length, 0);
+	}
+	CT_AUTO(ct_auto_str) struct ct_str name = CT_STR_INIT;
+	CT_AUTO(ct_auto_str) struct ct_str plain = CT_STR_INIT;
+	ct_str_add(&name, "_Z1fN1a1bE");
+	for (int i = 0; i < 60; i++)
+		ct_str_add(&name, "S0_");
+	CU_ASSERT_TRUE(ct_demangle_bounded(ct_str_text(&name), &plain));
+	CU_ASSERT_TRUE(ct_starts_with(ct_str_text(&plain), "f(a::b, a::b, ") && ct_ends_with(ct_str_text(&plain), "a::b)"));
+}
+
 int main(void)
 {
 	static const CU_TestInfo tests[] = {
@@ -117,6 +175,9 @@ int main(void)
 		{"write_file appears whole and private", test_write_file_appears_whole_and_private},
 		{"read_fd has a limit", test_read_fd_has_a_limit},
 		{"basename takes both separators", test_basename_takes_both_separators},
+		{"demangling is bounded", test_demangling_is_bounded},
+		{"demangling of long names and of none", test_demangling_of_long_names_and_of_none},
+		{"fail_in fills the text to its end and no further", test_fail_in_fills_the_text},
 		CU_TEST_INFO_NULL,
 	};
 	return ct_unit_run("base", tests);

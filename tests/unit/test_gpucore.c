@@ -124,9 +124,9 @@ static void add_group(struct ct_str *s, const struct ct_group *g)
 
 static void add_kernel(struct ct_str *s, const char *what, const struct ct_kernel *k)
 {
-	ct_str_addf(s, "%s %s\n  symbol %s\n  grid %" PRIu64 " (%u,%u,%u) of (%u,%u,%u)%s host thread %" PRId64 " parameters at 0x%x\n", what,
+	ct_str_addf(s, "%s %s\n  symbol %s\n  grid %" PRIu64 " (%u,%u,%u) of (%u,%u,%u)%s parameters at 0x%x\n", what,
 		    k->name ? k->name : "?", k->symbol ? k->symbol : "?", k->grid_id, k->grid_dim.x, k->grid_dim.y, k->grid_dim.z, k->block_dim.x,
-		    k->block_dim.y, k->block_dim.z, k->has_cluster ? " clusters" : "", k->launch_tid, k->params_offset);
+		    k->block_dim.y, k->block_dim.z, k->has_cluster ? " clusters" : "", k->params_offset);
 }
 
 static void summarise(const struct ct_incident *in, struct ct_str *s)

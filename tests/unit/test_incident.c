@@ -66,6 +66,16 @@ static void test_read_values_are_those_written(void)
 	CU_ASSERT_EQUAL(back->ending.status, -9);
 	CU_ASSERT_DOUBLE_EQUAL(back->seconds_to_report, 1.1, 1e-9);
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\"thread\": [63, 5, 6]"));
+	CU_ASSERT_EQUAL(back->n_tensors, 6);
+	CU_ASSERT_EQUAL(back->tensors[0].n_shape, CT_MAX_RANK);
+	CU_ASSERT_EQUAL(back->tensors[0].shape[0], INT64_MAX);
+	CU_ASSERT_EQUAL(back->tensors[0].stride[0], -1);
+	CU_ASSERT_TRUE(back->tensors[CT_TENSOR_ITEM].has_shape && back->tensors[CT_TENSOR_ITEM].n_shape == 0);
+	CU_ASSERT_EQUAL(back->tensors[5].role, CT_TENSOR_BUFFER);
+	CU_ASSERT_EQUAL(back->tensors[5].data_ptr, UINT64_MAX);
+	CU_ASSERT_EQUAL(back->checks[3].kind, CT_CHECK_DEVICE);
+	CU_ASSERT_EQUAL(back->checks[2].status, CT_CHECK_IS_SUSPECT);
+	CU_ASSERT_STRING_EQUAL(back->checks[0].tensors[1], "batch['\\'y']");
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\"name\": \"warp-assert\""));
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\"time\": \"2026-12-01T12:00:00.123Z\""));
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\"seconds_to_report\": 1.1,"));
@@ -126,6 +136,9 @@ static void test_every_word_goes_both_ways(void)
 	CHECK_WORDS(ct_frame_kind, ct_frame_kind, CT_FRAME_KINDS, FIRST);
 	CHECK_WORDS(ct_collector_status, ct_collector_status, CT_COLLECTOR_STATUSES, FIRST);
 	CHECK_WORDS(ct_ending, ct_ending_kind, CT_ENDINGS, FIRST);
+	CHECK_WORDS(ct_tensor_role, ct_tensor_role, CT_TENSOR_ROLES, FIRST);
+	CHECK_WORDS(ct_check_kind, ct_check_kind, CT_CHECK_KINDS, FIRST);
+	CHECK_WORDS(ct_check_status, ct_check_status, CT_CHECK_STATUSES, FIRST);
 	CU_ASSERT_STRING_EQUAL(ct_fault_kind_headline(CT_FAULT_ASSERT), "device-side assert");
 	CU_ASSERT_STRING_EQUAL(ct_fault_kind_headline((enum ct_fault_kind)99), "GPU fault");
 	CU_ASSERT_STRING_EQUAL(ct_exception_word(1), "lane-illegal-address");
@@ -173,6 +186,12 @@ static void test_complaints_name_the_path(void)
 		{"{\"version\":1,\"gpu\":{\"kernel\":{\"cluster_dim\":[1,\"1\",1]}}}", "gpu.kernel.cluster_dim[1]: not a whole number"},
 		{"{\"version\":1,\"gpu\":{\"kernel\":{\"cluster_dim\":[1,1,4294967296]}}}",
 		 "gpu.kernel.cluster_dim[2]: 4294967296 is not in 0..4294967295"},
+		{"{\"version\":1,\"tensors\":[{\"role\":\"local\"}]}", "tensors[0].name: missing"},
+		{"{\"version\":1,\"tensors\":[{\"name\":\"x\",\"role\":\"king\"}]}",
+		 "tensors[0].role: none of local, argument, attribute, item, parameter, buffer"},
+		{"{\"version\":1,\"tensors\":[{\"name\":\"x\",\"role\":\"local\",\"shape\":3}]}", "tensors[0].shape: not a list"},
+		{"{\"version\":1,\"tensors\":[{\"name\":\"x\",\"role\":\"local\",\"shape\":[3,1.5]}]}", "tensors[0].shape[1]: not a whole number"},
+		{"{\"version\":1,\"checks\":[{\"check\":\"taste\",\"status\":\"ok\"}]}", "checks[0].check: none of shape, dtype, value range, device"},
 		{"{\"version\":1,\"ending\":{\"status\":2147483648}}", "ending.status: 2147483648 is not in -2147483648..2147483647"},
 	};
 #undef G
@@ -267,6 +286,13 @@ static void test_bounds_are_kept(void)
 	CU_ASSERT_STRING_EQUAL(err.text, "assert.thread_runs: 65 rows, at most 64 are read");
 
 	ct_str_clear(&s);
+	ct_str_add(&s, "{\"version\":1,\"tensors\":[{\"name\":\"x\",\"role\":\"local\",\"shape\":[");
+	fill_list(&s, "1", CT_MAX_RANK + 1);
+	ct_str_add(&s, "]}]}");
+	CU_ASSERT_PTR_NULL(read_text(s.data, &err));
+	CU_ASSERT_STRING_EQUAL(err.text, "tensors[0].shape: 65 rows, at most 64 are read");
+
+	ct_str_clear(&s);
 	ct_str_add(&s, "{\"version\":1,\"host\":\"");
 	for (int i = 0; i <= CT_INCIDENT_MAX_TEXT; i++)
 		ct_str_addc(&s, 'x');
@@ -313,6 +339,8 @@ static void test_parts_merge(void)
 	CU_ASSERT_EQUAL(in->process.n_argv, 4);
 	CU_ASSERT_EQUAL(in->n_threads, 2);
 	CU_ASSERT_EQUAL(in->n_environment, 2);
+	CU_ASSERT_EQUAL_FATAL(in->n_tensors, 3);
+	CU_ASSERT_TRUE(in->tensors[1].has_shape && in->tensors[1].n_shape == 0);
 	CU_ASSERT_TRUE(ct_incident_read_host_json(in, host, strlen(host), &err));
 	CU_ASSERT_EQUAL(in->process.n_argv, 4);
 	CU_ASSERT_EQUAL(in->n_threads, 4);
@@ -334,6 +362,17 @@ static void test_parts_take_their_keys_alone(void)
 	CU_ASSERT_EQUAL(other->kind, CT_FAULT_UNKNOWN);
 	CU_ASSERT_FALSE(other->gpu.present);
 	CU_ASSERT_EQUAL(other->n_threads, 1);
+}
+
+static void test_tensors_come_alone(void)
+{
+	static const char text[] = "{\"version\":1,\"threads\":[{\"tid\":1}],\"notes\":[\"n\"],\"tensors\":[{\"name\":\"x\",\"role\":\"item\",\"shape\":[]}]}";
+	CT_AUTO(ct_incident_auto) struct ct_incident *in = ct_incident_new();
+	CU_ASSERT_TRUE(ct_incident_read_tensors_json(in, text, strlen(text), NULL));
+	CU_ASSERT_EQUAL(in->n_threads + in->n_notes, 0);
+	CU_ASSERT_EQUAL_FATAL(in->n_tensors, 1);
+	CU_ASSERT_TRUE(in->tensors[0].has_shape);
+	CU_ASSERT_FALSE(in->tensors[0].has_stride);
 }
 
 static void test_runs_replace_and_forget_the_cut(void)
@@ -470,6 +509,7 @@ int main(void)
 		{"bounds are kept", test_bounds_are_kept},
 		{"parts merge", test_parts_merge},
 		{"parts take their keys alone", test_parts_take_their_keys_alone},
+		{"tensors come alone", test_tensors_come_alone},
 		{"runs replace and forget the cut", test_runs_replace_and_forget_the_cut},
 		{"failed merge changes nothing", test_failed_merge_changes_nothing},
 		{"truncated and mutated text is refused or read", test_truncated_and_mutated_text_is_refused_or_read},

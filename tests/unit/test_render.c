@@ -6,12 +6,11 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "golden.h"
 #include "render/names.h"
 #include "render/page.h"
 #include "render/render.h"
 #include "unit.h"
-
-#define RENDER_DATA CT_TEST_DATA "/render"
 
 // C identifier, folder, also compared in colour
 #define GOLDEN_CASES(X)                                 \
@@ -21,28 +20,20 @@
 	X(trap, "trap", false)                          \
 	X(ptrace_refused, "ptrace-refused", false)      \
 	X(hang, "hang", false)                          \
+	X(checks, "checks", false) \
 	X(api_error, "api-error", false)                \
 	X(ranks, "ranks", false)                        \
 	X(hostile, "hostile", true)                     \
-	X(million_threads, "million-threads", false)
+	X(markup, "markup", false)                      \
+	X(million_threads, "million-threads", false)    \
+	X(values, "values", false)                      \
+	X(candidates, "candidates", false)
 
 static const char *const case_names[] = {
 #define X(id, name, color) name,
 	GOLDEN_CASES(X)
 #undef X
 };
-
-static struct ct_incident *read_case(const char *name)
-{
-	CT_AUTO(ct_auto_str) struct ct_str json = CT_STR_INIT;
-	struct ct_error err = CT_ERROR_INIT;
-	struct ct_incident *incident = NULL;
-	char path[512];
-	snprintf(path, sizeof path, "%s/%s/incident.json", RENDER_DATA, name);
-	if (!ct_read_file(path, 1 << 20, &json, &err) || !ct_incident_read_json(ct_str_text(&json), json.length, &incident, &err))
-		printf("# %s: %s\n", path, err.text);
-	return incident;
-}
 
 static char *render(const struct ct_incident *incident, const struct ct_render_options *options)
 {
@@ -56,40 +47,6 @@ static char *render(const struct ct_incident *incident, const struct ct_render_o
 	return text;
 }
 
-static void print_first_difference(const char *path, const char *expected, const char *got)
-{
-	size_t line = 1, begin = 0;
-	for (size_t i = 0; expected[i] && expected[i] == got[i]; i++) {
-		if (expected[i] == '\n') {
-			line++;
-			begin = i + 1;
-		}
-	}
-	printf("# %s:%zu\n# - %.*s\n# + %.*s\n", path, line, (int)strcspn(expected + begin, "\n"), expected + begin, (int)strcspn(got + begin, "\n"), got + begin);
-}
-
-static void compare(const char *name, const char *file, const char *got)
-{
-	char path[512];
-	CT_AUTO(ct_auto_str) struct ct_str expected = CT_STR_INIT;
-	struct ct_error err = CT_ERROR_INIT;
-	snprintf(path, sizeof path, "%s/%s/%s", RENDER_DATA, name, file);
-	const char *update = getenv("UPDATE_GOLDEN");
-	if (update && *update == '1') {
-		FILE *out = fopen(path, "w");
-		CU_ASSERT_PTR_NOT_NULL_FATAL(out);
-		fputs(got, out);
-		fclose(out);
-		return;
-	}
-	if (!ct_read_file(path, 1 << 20, &expected, &err))
-		printf("# %s\n", err.text);
-	bool same = strcmp(ct_str_text(&expected), got) == 0;
-	if (!same)
-		print_first_difference(path, ct_str_text(&expected), got);
-	CU_ASSERT_TRUE(same);
-}
-
 static void check_golden(const char *name, bool color)
 {
 	static const struct {
@@ -97,14 +54,14 @@ static void check_golden(const char *name, bool color)
 		unsigned width;
 		bool color;
 	} variants[] = {{"expected.txt", 80, false}, {"expected-40.txt", 40, false}, {"expected-120.txt", 120, false}, {"expected-color.txt", 80, true}};
-	CT_AUTO(ct_incident_auto) struct ct_incident *incident = read_case(name);
+	CT_AUTO(ct_incident_auto) struct ct_incident *incident = ct_golden_read(name);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(incident);
 	for (size_t i = 0; i < CT_COUNT(variants); i++) {
 		if (variants[i].color && !color)
 			continue;
 		struct ct_render_options options = {.width = variants[i].width, .color = variants[i].color, .report_path = "cudatrap-reports/the-id/"};
 		CT_AUTO(ct_auto_free) char *text = render(incident, &options);
-		compare(name, variants[i].file, text);
+		ct_golden_compare(name, variants[i].file, text);
 	}
 }
 
@@ -171,7 +128,7 @@ static bool layout_is_sound(char *text, unsigned width)
 static void test_no_line_is_wider_than_asked(void)
 {
 	for (size_t i = 0; i < CT_COUNT(case_names); i++) {
-		CT_AUTO(ct_incident_auto) struct ct_incident *incident = read_case(case_names[i]);
+		CT_AUTO(ct_incident_auto) struct ct_incident *incident = ct_golden_read(case_names[i]);
 		CU_ASSERT_PTR_NOT_NULL_FATAL(incident);
 		for (unsigned width = 40; width <= 200; width += 7) {
 			bool more = width % 2;
@@ -214,7 +171,7 @@ static void test_mutated_incidents_keep_the_layout(void)
 
 static void test_own_functions_are_no_plumbing(void)
 {
-	CT_AUTO(ct_incident_auto) struct ct_incident *incident = read_case("cpp-assert-two-blocks");
+	CT_AUTO(ct_incident_auto) struct ct_incident *incident = ct_golden_read("cpp-assert-two-blocks");
 	CU_ASSERT_PTR_NOT_NULL_FATAL(incident);
 	struct ct_host_thread *t = &incident->threads[0];
 	for (size_t i = 0; i < t->n_frames; i++)
@@ -228,7 +185,7 @@ static void test_own_functions_are_no_plumbing(void)
 
 static void test_too_narrow_is_40_and_none_is_80(void)
 {
-	CT_AUTO(ct_incident_auto) struct ct_incident *incident = read_case("torch-cross-entropy");
+	CT_AUTO(ct_incident_auto) struct ct_incident *incident = ct_golden_read("torch-cross-entropy");
 	CU_ASSERT_PTR_NOT_NULL_FATAL(incident);
 	static const unsigned pairs[][2] = {{1, 40}, {0, 80}};
 	for (size_t i = 0; i < CT_COUNT(pairs); i++) {
@@ -242,7 +199,7 @@ static void test_too_narrow_is_40_and_none_is_80(void)
 
 static void test_native_shows_every_frame(void)
 {
-	CT_AUTO(ct_incident_auto) struct ct_incident *incident = read_case("torch-cross-entropy");
+	CT_AUTO(ct_incident_auto) struct ct_incident *incident = ct_golden_read("torch-cross-entropy");
 	CU_ASSERT_PTR_NOT_NULL_FATAL(incident);
 	CT_AUTO(ct_auto_free) char *few = render(incident, &(struct ct_render_options){.width = 120});
 	CT_AUTO(ct_auto_free) char *all = render(incident, &(struct ct_render_options){.width = 120, .native = true, .all_threads = true});
@@ -286,7 +243,7 @@ static void test_empty_incident_says_what_is_absent(void)
 
 static void test_unmarked_thread_is_said_to_be_one(void)
 {
-	CT_AUTO(ct_incident_auto) struct ct_incident *incident = read_case("cpp-assert-two-blocks");
+	CT_AUTO(ct_incident_auto) struct ct_incident *incident = ct_golden_read("cpp-assert-two-blocks");
 	CU_ASSERT_PTR_NOT_NULL_FATAL(incident);
 	incident->threads[0].launching = false;
 	CT_AUTO(ct_auto_free) char *text = render(incident, &(struct ct_render_options){.width = 120});
@@ -297,7 +254,7 @@ static void test_unmarked_thread_is_said_to_be_one(void)
 
 static void test_full_disk_is_an_error(void)
 {
-	CT_AUTO(ct_incident_auto) struct ct_incident *incident = read_case("trap");
+	CT_AUTO(ct_incident_auto) struct ct_incident *incident = ct_golden_read("trap");
 	CT_AUTO(ct_auto_fclose) FILE *full = fopen("/dev/full", "w");
 	CU_ASSERT_PTR_NOT_NULL_FATAL(incident);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(full);
@@ -308,7 +265,7 @@ static void test_full_disk_is_an_error(void)
 
 static void test_json_is_the_incident(void)
 {
-	CT_AUTO(ct_incident_auto) struct ct_incident *incident = read_case("hang");
+	CT_AUTO(ct_incident_auto) struct ct_incident *incident = ct_golden_read("hang");
 	CU_ASSERT_PTR_NOT_NULL_FATAL(incident);
 	CT_AUTO(ct_auto_free) char *a = NULL;
 	CT_AUTO(ct_auto_free) char *b = NULL;
@@ -328,7 +285,7 @@ static void test_find_knows_the_table_only(void)
 	for (const struct ct_renderer *r = ct_renderers; r->name; r++)
 		CU_ASSERT_PTR_EQUAL(ct_renderer_find(r->name), r);
 	CU_ASSERT_STRING_EQUAL(ct_renderer_find("text")->extension, "txt");
-	CU_ASSERT_PTR_NULL(ct_renderer_find("html"));
+	CU_ASSERT_PTR_NULL(ct_renderer_find("pdf"));
 	CU_ASSERT_PTR_NULL(ct_renderer_find(""));
 	CU_ASSERT_PTR_NULL(ct_renderer_find(NULL));
 }

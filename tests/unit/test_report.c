@@ -120,8 +120,8 @@ static void test_folder_is_private_and_complete(void)
 	CU_ASSERT_STRING_EQUAL(ct_basename(path), in->id);
 	CU_ASSERT_EQUAL(mode_of(p.base, ""), 0700);
 	CU_ASSERT_EQUAL(mode_of(path, ""), 0700);
-	CU_ASSERT_EQUAL(count_entries(path), 3);
-	static const char *const files[] = {"incident.json", "report.txt", "log.txt"};
+	CU_ASSERT_EQUAL(count_entries(path), 4);
+	static const char *const files[] = {"incident.json", "report.txt", "log.txt", "summary.json"};
 	for (size_t i = 0; i < CT_COUNT(files); i++)
 		CU_ASSERT_EQUAL(mode_of(path, files[i]), 0600);
 	remove_tree(p.dir);
@@ -171,6 +171,24 @@ static void test_equal_names_get_folders_of_their_own(void)
 		CU_ASSERT_TRUE(ct_ends_with(path, ends[i]));
 		CU_ASSERT_STRING_EQUAL(ct_basename(path), in->id);
 	}
+	remove_tree(p.dir);
+}
+
+// Somebody is just writing a report of the same name, or was killed while doing so.
+static void test_a_name_that_is_being_written_is_taken(void)
+{
+	struct place p = new_place();
+	CT_AUTO(ct_incident_auto) struct ct_incident *in = new_incident();
+	struct ct_error err = CT_ERROR_INIT;
+	const char *path = NULL;
+	char hidden[256];
+	CU_ASSERT_EQUAL_FATAL(mkdir(p.base, 0700), 0);
+	snprintf(hidden, sizeof hidden, "%s/.%s.tmp", p.base, ct_report_id(in));
+	CU_ASSERT_EQUAL_FATAL(mkdir(hidden, 0700), 0);
+	CU_ASSERT_TRUE_FATAL(ct_report_write(in, p.base, NULL, 0, &path, &err));
+	CU_ASSERT_TRUE(ct_ends_with(path, "-assert-k-2"));
+	CU_ASSERT_EQUAL(count_entries(p.base), 2);
+	CU_ASSERT_EQUAL(count_entries(hidden), 0);
 	remove_tree(p.dir);
 }
 
@@ -314,6 +332,7 @@ int main(void)
 		{"folder is private and complete", test_folder_is_private_and_complete},
 		{"files hold what was given", test_files_hold_what_was_given},
 		{"equal names get folders of their own", test_equal_names_get_folders_of_their_own},
+		{"a name that is being written is taken", test_a_name_that_is_being_written_is_taken},
 		{"links lead to the base but not to the report", test_links_lead_to_the_base_but_not_to_the_report},
 		{"relative base stays relative", test_relative_base_stays_relative},
 		{"an id from a file cannot leave the base", test_an_id_from_a_file_cannot_leave_the_base},

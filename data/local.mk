@@ -1,0 +1,3 @@
+# Tables that the diagnosis reads.
+dist_pkgdata_DATA += data/assert-catalog.tsv data/assert-values.tsv
+EXTRA_DIST += data/README.md

@@ -1,0 +1,13 @@
+// Between the files of collect/.
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef CT_COLLECT_PRIV_H
+#define CT_COLLECT_PRIV_H
+
+#include <inttypes.h>
+
+#include "collect/collect.h"
+
+// Reads the dump that the driver writes and fills the GPU part. When the dump was readable but empty of faults its row says so.
+bool ct_collect_dump(const struct ct_collect_job *job, struct ct_incident *incident, struct ct_error *err);
+
+#endif

@@ -1,0 +1,55 @@
+// The tables of data/: what an assert means, which element a thread read. Private to diagnose/, but for what diagnose.h names.
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef CT_CATALOG_H
+#define CT_CATALOG_H
+
+#include "diagnose/diagnose_priv.h"
+
+// A row of assert-catalog.tsv; data/README.md says what the columns hold. Texts are the catalogue's.
+struct ct_catalog_row {
+	const char *id, *framework, *file, *line, *function, *kernel, *expression, *offending, *meaning, *causes, *check;
+};
+
+// A row of assert-values.tsv. "-" in the file: NULL.
+struct ct_known_kernel {
+	const char *id, *kernel, *kinds, *array, *map, *count, *high, *wraps, *exempt, *value, *catalog;
+	const char **names;
+	size_t n_names;
+};
+
+struct ct_catalog {
+	struct ct_arena arena;
+	struct ct_catalog_row *rows;
+	size_t n_rows;
+	struct ct_known_kernel *kernels;
+	size_t n_kernels;
+};
+
+// The row for this assert; kernel (a demangled name) may be NULL. NULL: none, or several that say different things; *ret_n_equal says which.
+const struct ct_catalog_row *ct_catalog_match(const struct ct_catalog *catalog, const struct ct_assert *assertion, const char *kernel,
+					      size_t *ret_n_equal);
+// The row for a kernel with these arguments; NULL: none.
+const struct ct_known_kernel *ct_catalog_kernel(const struct ct_catalog *catalog, const char *kernel, const struct ct_argument *arguments, size_t n);
+// Is id one of a list "A001,A002"?
+bool ct_catalog_lists(const char *list, const char *id);
+
+// "f" of "void n::f<int>(float)", "operator()" of "A::operator()(int) const". Borrowed from name; false when there is none.
+bool ct_diagnose_base_name(const char *name, struct ct_span *ret_name);
+
+// values.c: names arguments, adds incident->values. *ret_fact: the value that is certain to have failed, and its bound.
+struct ct_failed_value {
+	bool known;
+	const char *text;        // "3"
+	const char *bound_name;  // "n_classes"; NULL: none
+	const char *bound;       // "3"
+	const char *exempt_name, *exempt;
+	const struct ct_device_memory *memory;
+	const char *array;  // "target", or the tensor that it is
+};
+void ct_explain_values(struct ct_incident *incident, const struct ct_catalog *catalog, const struct ct_catalog_row *row, struct ct_failed_value *ret_failed);
+// pointers.c: which tensors the arguments point into.
+void ct_explain_pointers(struct ct_incident *incident);
+// cause.c: fills incident->cause.
+void ct_explain_cause(struct ct_incident *incident, const struct ct_catalog_row *row, const struct ct_failed_value *failed);
+
+#endif

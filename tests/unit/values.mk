@@ -1,0 +1,14 @@
+# Arguments of kernels, the assert catalogue, values.
+UNIT_TESTS += tests/unit/test_arguments tests/unit/test_catalog
+
+if HAVE_CUNIT
+tests_unit_test_arguments_SOURCES = tests/unit/test_arguments.c $(DUMP_SOURCES)
+tests_unit_test_arguments_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_arguments_LDADD = $(UNIT_LIBS)
+tests_unit_test_catalog_SOURCES = tests/unit/test_catalog.c
+tests_unit_test_catalog_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_catalog_LDADD = $(UNIT_LIBS)
+endif
+
+EXTRA_DIST += tests/data/arguments/README.md tests/data/arguments/cases.tsv
+EXTRA_DIST += tests/data/catalog/README.md tests/data/catalog/lines.tsv
