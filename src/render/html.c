@@ -95,6 +95,9 @@ static void write_main(struct ct_page *page)
 	ct_html_pictures(page);
 	ct_markup_close(m);
 	ct_text_stacks(page);
+	ct_text_tensors(page);
+	ct_text_cause(page);
+	ct_text_checks(page);
 	ct_text_details(page);
 	ct_text_later(page);
 	ct_text_log(page);

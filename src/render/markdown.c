@@ -171,6 +171,9 @@ static void add_all(struct ct_page *page)
 	add_title(page);
 	ct_text_facts(page);
 	ct_text_stacks(page);
+	ct_text_tensors(page);
+	ct_text_cause(page);
+	ct_text_checks(page);
 	markdown_of(page)->heading = NULL;
 	ct_str_add(&markdown_of(page)->text, "\n<details><summary>The fault in detail, the output, the run</summary>\n");
 	ct_text_details(page);

@@ -95,7 +95,7 @@ def the_stored_report_shows_again(b: Bench) -> None:
 def also_puts_more_formats_into_the_folder(b: Bench) -> None:
     r = b.run(["--also", "html,junit, sarif"], [APP, "assert"])
     names = sorted(p.name for p in r.reports[0].iterdir())
-    assert names == ["incident.json", "log.txt", "report.html", "report.junit.xml", "report.sarif", "report.txt"], names
+    assert names == ["incident.json", "log.txt", "report.html", "report.junit.xml", "report.sarif", "report.txt", "summary.json"], names
     assert all(stat.S_IMODE(p.stat().st_mode) == 0o600 for p in r.reports[0].iterdir())
     assert "nll_loss_forward" in (r.reports[0] / "report.html").read_text() and "::error" not in r.text()
     wrong = Bench().run(["--also", "html,pdf"], [APP, "assert"])
