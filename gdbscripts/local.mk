@@ -3,4 +3,8 @@ gdbscriptsdir = $(pkgdatadir)/gdbscripts/cudatrap
 dist_gdbscripts_DATA = \
 	gdbscripts/cudatrap/__init__.py gdbscripts/cudatrap/arguments.py gdbscripts/cudatrap/collect.py gdbscripts/cudatrap/commands.py gdbscripts/cudatrap/emit.py \
 	gdbscripts/cudatrap/focus.py gdbscripts/cudatrap/hoststacks.py gdbscripts/cudatrap/image.py gdbscripts/cudatrap/live.py gdbscripts/cudatrap/main.py \
-	gdbscripts/cudatrap/model.py gdbscripts/cudatrap/rules.py gdbscripts/cudatrap/values.py
+	gdbscripts/cudatrap/model.py gdbscripts/cudatrap/rules.py gdbscripts/cudatrap/shellvalues.py gdbscripts/cudatrap/stop.py gdbscripts/cudatrap/tool.py \
+	gdbscripts/cudatrap/values.py
+
+gdbscriptstopdir = $(pkgdatadir)/gdbscripts
+dist_gdbscriptstop_DATA = gdbscripts/trap.py

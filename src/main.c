@@ -18,6 +18,7 @@ struct subcommand {
 static const struct subcommand subcommands[] = {
 	{"run", ct_command_run},
 	{"report", ct_command_report},
+	{"shell", ct_command_shell},
 	{"list", ct_command_list},
 	{"merge", ct_command_merge},
 	{"doctor", ct_command_doctor},

@@ -14,4 +14,7 @@ emit.py      a dict to a file, all of it or nothing
 main.py      what the front-end runs: attach or open, collect, emit, let go
 live.py      what the front-end runs when the whole program runs under cuda-gdb
 commands.py  the commands for people; commands.register() makes them
+stop.py      what they ask: the fault at which the program stands, read once a stop
+tool.py      the cudatrap program, which has the words of the report
+shellvalues.py  bytes of kernel arguments as those commands show them; no gdb
 """

@@ -172,6 +172,11 @@ PROBES: List[Probe] = [
 
 def collect(probes: Optional[List[Probe]] = None) -> Json:
     """Runs every probe and builds the GPU part of an incident; never raises for a fact that is not to be had."""
+    return document(*read(probes))
+
+
+def read(probes: Optional[List[Probe]] = None) -> Tuple[State, List[Json], float]:
+    """Runs every probe: what was learnt, a row for each, and how long it took in milliseconds."""
     state = State()
     rows: List[Json] = []
     start = time.monotonic()
@@ -184,7 +189,7 @@ def collect(probes: Optional[List[Probe]] = None) -> Json:
         except Exception as e:  # only here: gdb raises plain RuntimeError and ValueError too, not just gdb.error
             status, detail = "failed", f"{type(e).__name__}: {e}"
         rows.append(model.row(name, status, (time.monotonic() - t0) * 1000, detail))
-    return document(state, rows, (time.monotonic() - start) * 1000)
+    return state, rows, (time.monotonic() - start) * 1000
 
 
 # ---- the document ---------------------------------------------------------------------------------------------------

@@ -14,6 +14,8 @@ enum ct_dump_choice { CT_DUMP_LIGHT, CT_DUMP_MEMORY, CT_DUMP_FULL };
 enum ct_color_choice { CT_COLOR_AUTO, CT_COLOR_ALWAYS, CT_COLOR_NEVER };
 enum ct_after_fault { CT_FAULT_ENDS_RUN, CT_FAULT_CONTINUES };
 
+enum { CT_MAX_COMMANDS = 64 };
+
 struct ct_options {
 	char **argv;  // what is left after the options: the command, or a subcommand's operands; NULL-terminated
 	int argc;
@@ -43,6 +45,8 @@ struct ct_options {
 	const char *job;         // merge: this job's reports only; NULL: all
 	const char *format;      // report, list and merge: NULL: text
 	const char *also;        // formats to write into the report folder too, separated by commas; NULL: none
+	const char *commands[CT_MAX_COMMANDS];  // cudatrap shell --command, in order
+	size_t n_commands;
 	bool help, version;
 };
 

@@ -12,8 +12,8 @@
 
 enum option_id {
 	OPT_ENGINE = 256, OPT_ASYNC, OPT_AFTER_FAULT, OPT_API_FAILURES, OPT_ERROR_EXITCODE, OPT_TIMEOUT, OPT_GRACE, OPT_DEADLINE, OPT_CUDA_GDB,
-	OPT_DUMP, OPT_KEEP_DUMP, OPT_DUMP_LIMIT, OPT_REPORT_DIR, OPT_JOB_DIR, OPT_SINCE, OPT_KNOWN, OPT_JOB, OPT_ALSO, OPT_FORMAT, OPT_RAW, OPT_COLOR, OPT_WIDTH,
-	OPT_NATIVE, OPT_WATCH_STDOUT, OPT_QUIET, OPT_VERBOSE, OPT_HELP, OPT_VERSION,
+	OPT_DUMP, OPT_KEEP_DUMP, OPT_DUMP_LIMIT, OPT_REPORT_DIR, OPT_JOB_DIR, OPT_SINCE, OPT_KNOWN, OPT_JOB, OPT_ALSO, OPT_FORMAT, OPT_RAW, OPT_COMMAND, OPT_COLOR,
+	OPT_WIDTH, OPT_NATIVE, OPT_WATCH_STDOUT, OPT_QUIET, OPT_VERBOSE, OPT_HELP, OPT_VERSION,
 };
 
 struct option_row {
@@ -45,6 +45,7 @@ static const struct option_row rows[] = {
 	{OPT_ALSO, 0, "also", "LIST", "write these formats into the report folder too: html,junit,... (the names of --format)"},
 	{OPT_FORMAT, 'f', "format", "NAME", "of `cudatrap report`: text, json, html, markdown, junit, sarif, gitlab or github (default: text); list, merge: text or json"},
 	{OPT_RAW, 0, "raw", NULL, "of `cudatrap report`: every table of a GPU core dump"},
+	{OPT_COMMAND, 'c', "command", "COMMAND", "of `cudatrap shell`: run COMMAND instead of asking; may be repeated"},
 	{OPT_COLOR, 0, "color", "WHEN", "auto, always or never; NO_COLOR is honoured"},
 	{OPT_WIDTH, 0, "width", "COLUMNS", "of the text report (default: the terminal's, else 80)"},
 	{OPT_NATIVE, 0, "native", NULL, "show all native frames in the report"},
@@ -194,6 +195,11 @@ static bool apply(struct ct_options *o, const struct option_row *row, const char
 	case OPT_FORMAT:
 		o->format = value;
 		break;
+	case OPT_COMMAND:
+		if (o->n_commands == CT_MAX_COMMANDS)
+			return ct_fail(err, CT_USAGE, "--command: at most %d of them; more can come from standard input", CT_MAX_COMMANDS);
+		o->commands[o->n_commands++] = value;
+		return true;
 	case OPT_ASYNC:
 		o->async = true;
 		return true;
@@ -403,6 +409,7 @@ void ct_cli_print_help(FILE *out)
 {
 	fputs("Usage: cudatrap [OPTIONS] [--] COMMAND [ARG...]     run COMMAND, report the GPU fault it dies of\n"
 	      "       cudatrap report [OPTIONS] FILE...            show stored reports and GPU core dumps\n"
+	      "       cudatrap shell [OPTIONS] FILE                look into a GPU core dump or a stored report\n"
 	      "       cudatrap list [OPTIONS] [DIR...]             stored reports by the fault they tell of (default: --report-dir)\n"
 	      "       cudatrap merge [OPTIONS] [DIR...]            the reports of one job's ranks as one: which rank failed first\n"
 	      "       cudatrap doctor                              say what works on this machine, and what does not\n"

@@ -12,6 +12,7 @@ int ct_command_report(const struct ct_options *options);  // options->argv: inci
 int ct_command_list(const struct ct_options *options);    // options->argv: folders of reports
 int ct_command_merge(const struct ct_options *options);   // options->argv: folders of one job's reports
 int ct_command_doctor(const struct ct_options *options);
+int ct_command_shell(const struct ct_options *options);  // options->argv: a dump, an incident file or a report folder, then options
 
 // Reads the folders of the operands; without any, --report-dir, which need not exist.
 bool ct_commands_read_store(const struct ct_options *options, struct ct_store *store, struct ct_error *err);

@@ -25,7 +25,8 @@ struct ct_render_options ct_commands_render_options(const struct ct_options *opt
 	bool terminal = isatty(STDOUT_FILENO);
 	struct ct_render_options r = {.native = options->native, .all_threads = options->verbose};
 	r.color = options->color == CT_COLOR_ALWAYS || (options->color == CT_COLOR_AUTO && terminal && !(no_color && *no_color));
-	if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+	r.width = options->width;
+	if (!r.width && terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
 		r.width = size.ws_col;
 	return r;
 }

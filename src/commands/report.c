@@ -117,19 +117,6 @@ static bool print_raw(const struct source *source, struct ct_error *err)
 	return ct_gpucore_open_fd(source->fd, source->name, 0, &core, err) && ct_gpucore_raw(core, stdout, err);
 }
 
-static struct ct_render_options render_options(const struct ct_options *options)
-{
-	const char *no_color = getenv("NO_COLOR");
-	struct winsize size;
-	bool terminal = isatty(STDOUT_FILENO);
-	struct ct_render_options r = {.native = options->native, .all_threads = options->verbose};
-	r.color = options->color == CT_COLOR_ALWAYS || (options->color == CT_COLOR_AUTO && terminal && !(no_color && *no_color));
-	r.width = options->width;
-	if (!r.width && terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
-		r.width = size.ws_col;
-	return r;
-}
-
 static bool show(const struct ct_options *options, const struct ct_renderer *renderer, const char *operand, struct ct_error *err)
 {
 	CT_AUTO(close_source) struct source source = {.fd = -1};
@@ -140,7 +127,7 @@ static bool show(const struct ct_options *options, const struct ct_renderer *ren
 		return print_raw(&source, err);
 	if (!(source.is_dump ? read_dump(&source, &incident, err) : read_incident(&source, &incident, err)))
 		return false;
-	const struct ct_render_options r = render_options(options);
+	const struct ct_render_options r = ct_commands_render_options(options);
 	return renderer->render(incident, &r, stdout, err);
 }
 

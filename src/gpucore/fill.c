@@ -69,7 +69,7 @@ static void fill_kernels(struct filling *f)
 	size_t failing = SIZE_MAX;
 	if (f->groups.n_rows) {
 		const struct ct_gpucore_lane *l = &f->groups.rows[0].first;
-		if (!ct_core_find_grid(f->core, l->device, l->grid_id, &failing))
+		if (!ct_gpucore_find_grid(f->core, l->device, l->grid_id, &failing))
 			failing = SIZE_MAX;
 	} else if (f->core->n_grids == 1) {
 		failing = 0;

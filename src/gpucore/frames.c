@@ -6,7 +6,7 @@ uint64_t ct_core_module_of(const struct ct_gpucore *core, size_t device, uint64_
 {
 	struct ct_gpucore_grid grid;
 	size_t index;
-	return ct_core_find_grid(core, device, grid_id, &index) && ct_gpucore_grid(core, index, &grid) ? grid.module : 0;
+	return ct_gpucore_find_grid(core, device, grid_id, &index) && ct_gpucore_grid(core, index, &grid) ? grid.module : 0;
 }
 
 bool ct_core_is_trap(struct ct_gpucore *core, size_t device, uint64_t grid_id, uint64_t pc)
@@ -113,4 +113,18 @@ void ct_core_frames(struct ct_gpucore *core, struct ct_arena *arena, const struc
 	}
 	*ret_frames = s.rows;
 	*ret_count = s.n;
+}
+
+void ct_gpucore_frames(struct ct_gpucore *core, const struct ct_gpucore_lane *lane, struct ct_arena *arena, struct ct_device_frame **ret_frames,
+		       size_t *ret_count)
+{
+	const struct ct_core_group alone = {
+		.group = {
+			.has_exception = lane->exception != 0, .exception = lane->exception,
+			// The error PC is the warp's: a lane without an exception is not at it.
+			.has_error_pc = lane->exception != 0 && lane->has_error_pc, .error_pc = lane->error_pc,
+		},
+		.first = *lane,
+	};
+	ct_core_frames(core, arena, &alone, ret_frames, ret_count);
 }

@@ -203,7 +203,7 @@ bool ct_gpucore_grid(const struct ct_gpucore *core, size_t index, struct ct_gpuc
 	return true;
 }
 
-bool ct_core_find_grid(const struct ct_gpucore *core, size_t device, uint64_t grid_id, size_t *ret_index)
+bool ct_gpucore_find_grid(const struct ct_gpucore *core, size_t device, uint64_t grid_id, size_t *ret_index)
 {
 	struct ct_grid_key key = {.device = device, .grid_id = grid_id};
 	const struct ct_grid_key *k = core->n_grids ? bsearch(&key, core->grid_keys, core->n_grids, sizeof key, by_key) : NULL;
@@ -257,6 +257,34 @@ struct ct_cubin *ct_core_image_at(struct ct_gpucore *core, uint64_t module, uint
 				return c;
 		}
 	return NULL;
+}
+
+size_t ct_gpucore_n_modules(const struct ct_gpucore *core)
+{
+	return core->n_images;
+}
+
+uint64_t ct_gpucore_module(const struct ct_gpucore *core, size_t index)
+{
+	return index < core->n_images ? core->images[index].module : 0;
+}
+
+const char *ct_gpucore_kernel(struct ct_gpucore *core, size_t grid_index, struct ct_arena *arena, struct ct_cubin_params *ret_params)
+{
+	struct ct_gpucore_grid grid;
+	struct ct_cubin_function kernel;
+	struct ct_cubin_params params = {0};
+	if (!ct_gpucore_grid(core, grid_index, &grid))
+		return NULL;
+	const struct ct_cubin *image = ct_core_image_at(core, grid.module, grid.entry_pc);
+	if (!image || !ct_cubin_kernel_at(image, grid.entry_pc, &kernel))
+		return NULL;
+	if (ret_params) {
+		if (!ct_cubin_params(image, &kernel, arena, &params, NULL))
+			params = (struct ct_cubin_params){0};
+		*ret_params = params;
+	}
+	return ct_cubin_demangle(arena, kernel.symbol);
 }
 
 bool ct_gpucore_read_global(const struct ct_gpucore *core, uint64_t address, void *bytes, size_t size)

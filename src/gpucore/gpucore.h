@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "base/base.h"
+#include "cubin/cubin.h"
 #include "incident/incident.h"
 
 struct ct_gpucore;  // opaque: its layout is known to gpucore/*.c alone
@@ -50,6 +51,11 @@ struct ct_gpucore_grid {
 	struct ct_dim3 cluster_dim;  // zero: none, or a driver before r525
 };
 size_t ct_gpucore_n_grids(const struct ct_gpucore *core);
+// The grid's place in the table, for ct_gpucore_grid(); device is an index of ct_gpucore_device(). False: the table does not have it.
+bool ct_gpucore_find_grid(const struct ct_gpucore *core, size_t device, uint64_t grid_id, size_t *ret_index);
+// The kernel of a grid, demangled; *ret_params (may be NULL) has no rows when the image does not describe its parameters. All in the arena.
+// NULL: its code is not in the dump.
+const char *ct_gpucore_kernel(struct ct_gpucore *core, size_t grid_index, struct ct_arena *arena, struct ct_cubin_params *ret_params);
 bool ct_gpucore_grid(const struct ct_gpucore *core, size_t index, struct ct_gpucore_grid *ret_grid);
 // The bytes of the grid's parameters, from parameter 0 on. The core's. False: not in the dump.
 bool ct_gpucore_params(const struct ct_gpucore *core, size_t grid_index, const uint8_t **ret_bytes, size_t *ret_size);
@@ -78,9 +84,16 @@ enum ct_gpucore_register_file { CT_GPUCORE_REGISTERS, CT_GPUCORE_PREDICATES, CT_
 bool ct_gpucore_registers(const struct ct_gpucore *core, const struct ct_gpucore_lane *lane, enum ct_gpucore_register_file file, const uint8_t **ret_values,
 			  size_t *ret_count);
 
+// The call stack of a lane, innermost first, in the arena: functions, source lines, what was inlined.
+void ct_gpucore_frames(struct ct_gpucore *core, const struct ct_gpucore_lane *lane, struct ct_arena *arena, struct ct_device_frame **ret_frames,
+		       size_t *ret_count);
+
 // Global memory, where the dump has it.
 bool ct_gpucore_read_global(const struct ct_gpucore *core, uint64_t address, void *bytes, size_t size);
 
+// The modules with a relocated code image: their handles.
+size_t ct_gpucore_n_modules(const struct ct_gpucore *core);
+uint64_t ct_gpucore_module(const struct ct_gpucore *core, size_t index);
 // The relocated code image of a module (its handle is that of ct_gpucore_grid), for ct_cubin_open(). The core's. False: not in the dump.
 bool ct_gpucore_image(const struct ct_gpucore *core, uint64_t module, const uint8_t **ret_bytes, size_t *ret_size);
 

@@ -123,8 +123,6 @@ uint32_t ct_core_child(const struct ct_gpucore *core, uint32_t parent, enum ct_c
 
 // The image that has code at pc, looked for in `module` first; NULL: none.
 struct ct_cubin *ct_core_image_at(struct ct_gpucore *core, uint64_t module, uint64_t pc);
-// The grid's place in the table; false: the table does not have it.
-bool ct_core_find_grid(const struct ct_gpucore *core, size_t device, uint64_t grid_id, size_t *ret_index);
 
 // groups.c
 enum { CT_CORE_ASSERT = 12, CT_CORE_MAX_GROUPS = 64, CT_CORE_MAX_STACKS = 16, CT_CORE_MAX_FRAMES = 64 };

@@ -197,7 +197,7 @@ static void start_group(struct grouping *g, struct ct_place *place, enum ct_grou
 	struct ct_gpucore_grid grid = {0};
 	struct ct_gpucore_lane lane = {.device = place->device, .grid_id = place->grid_id};
 	size_t index;
-	if (ct_core_find_grid(g->core, place->device, place->grid_id, &index))
+	if (ct_gpucore_find_grid(g->core, place->device, place->grid_id, &index))
 		ct_gpucore_grid(g->core, index, &grid);
 	place->group = (int)g->n_builders;
 	if (place->kind == CT_PLACE_ASSERT) {

@@ -51,7 +51,7 @@ static bool find_user(struct ct_page *page, const struct ct_host_frame *frames, 
 struct ct_launch_place ct_launch_place(struct ct_page *page)
 {
 	const struct ct_incident *in = page->incident;
-	const struct ct_host_thread *t = ct_text_thread(in);
+	const struct ct_host_thread *t = ct_render_main_thread(in);
 	struct ct_launch_place p = {.path = NULL, .line = 1};
 	if (t && (find_user(page, t->frames, t->n_frames, &p) || find_user(page, t->python, t->n_python, &p))) {
 		p.is_launch = ct_text_is_launch(page, t);

@@ -36,6 +36,7 @@ static const char *style_code(enum ct_style style)
 
 void ct_page_put(struct ct_page *page, enum ct_style style, const char *text)
 {
+	page->began = page->began || *text;
 	bool styled = page->color && style != CT_PLAIN && *text;
 	if (styled)
 		fputs(style_code(style), page->out);
@@ -76,7 +77,8 @@ void ct_page_heading(struct ct_page *page, const char *text)
 		page->writer->heading(page, text);
 		return;
 	}
-	ct_page_newline(page);
+	if (page->began)
+		ct_page_newline(page);
 	ct_page_wrap(page, 0, 2, CT_BOLD, 0, text);
 }
 

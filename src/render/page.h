@@ -36,6 +36,7 @@ struct ct_page {
 	struct ct_arena arena;  // the texts made for this page
 	const struct ct_incident *incident;
 	const struct ct_render_options *options;
+	bool began;        // something stands on the page
 	bool said_native;  // the hint how to see the native frames was given
 };
 
@@ -55,7 +56,7 @@ const char *ct_elide_path(struct ct_arena *arena, const char *path, size_t colum
 // else anywhere between two characters. At least one character.
 size_t ct_line_break(const char *text, size_t columns);
 
-// An empty line and a heading in column 0.
+// An empty line, but not at the top of the page, and a heading in column 0.
 void ct_page_heading(struct ct_page *page, const char *text);
 void ct_page_fold(struct ct_page *page, const char *text);
 // One line, elided at the end.

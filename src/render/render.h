@@ -31,6 +31,29 @@ const struct ct_renderer *ct_renderer_find(const char *name);  // NULL: no such 
 bool ct_render_to_str(const struct ct_renderer *renderer, const struct ct_incident *incident, const struct ct_render_options *options, struct ct_str *ret_text,
 		      struct ct_error *err);
 
+// Parts of the text report, for those who show one at a time. Bits, shown in this order.
+enum ct_render_section {
+	CT_SECTION_HEADLINE = 1 << 0,
+	CT_SECTION_FACTS = 1 << 1,      // assert or exception, failing threads, place
+	CT_SECTION_STACKS = 1 << 2,     // of the host
+	CT_SECTION_TENSORS = 1 << 3,    // of the Python frames
+	CT_SECTION_CAUSE = 1 << 4,      // the likely one, a conclusion
+	CT_SECTION_CHECKS = 1 << 5,     // of the call's tensors
+	CT_SECTION_DETAILS = 1 << 6,    // the rest of what the GPU told
+	CT_SECTION_LATER = 1 << 7,      // later faults and other processes
+	CT_SECTION_LOG = 1 << 8,
+	CT_SECTION_RUN = 1 << 9,        // command, time, ending, versions
+	CT_SECTION_NOTES = 1 << 10,     // what was not established
+	CT_SECTION_LAST = 1 << 11,      // report folder, signature
+	CT_SECTION_ALL = (1 << 12) - 1,
+	CT_SECTION_THREADS = 1 << 12,   // each group of threads with its place; not in the report, whose facts and details have them
+};
+// The sections that are asked for; one with nothing to say shows nothing.
+bool ct_render_sections(const struct ct_incident *incident, const struct ct_render_options *options, unsigned sections, FILE *out, struct ct_error *err);
+
+// The host thread that the report shows first: the launching one, else the one that tells most. The incident's; NULL: there is none.
+const struct ct_host_thread *ct_render_main_thread(const struct ct_incident *incident);
+
 // The short name of a kernel as people say it: no return type, parameters, scopes or template arguments. In the arena, or name itself.
 const char *ct_render_kernel_word(struct ct_arena *arena, const char *name);
 

@@ -63,7 +63,7 @@ static json_t *flow_of(struct ct_page *page, const struct ct_host_frame *frames,
 // NULL when there is no stack: the format wants at least one location in a flow.
 static json_t *code_flows(struct ct_page *page)
 {
-	const struct ct_host_thread *t = ct_text_thread(page->incident);
+	const struct ct_host_thread *t = ct_render_main_thread(page->incident);
 	json_t *flow = t ? flow_of(page, t->frames, t->n_frames) : json_array();
 	if (t && json_array_size(flow) == 0) {
 		json_decref(flow);

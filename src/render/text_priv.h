@@ -19,6 +19,7 @@ void ct_text_details(struct ct_page *page);
 void ct_text_threads(struct ct_page *page, struct ct_rows *rows);
 void ct_text_place(struct ct_page *page, struct ct_rows *rows, const struct ct_group *group, const char *label);
 void ct_text_other_groups(struct ct_page *page, struct ct_rows *rows);
+void ct_text_all_groups(struct ct_page *page);
 const char *ct_text_count(struct ct_arena *arena, uint64_t n, const char *one, const char *many);  // "270,336 threads"
 
 // text_values.c: the values right under the expression; arguments and locals in the details; the likely cause, a conclusion.
@@ -56,7 +57,6 @@ struct ct_stack_line {
 
 // text_stack.c: the host side.
 void ct_text_stacks(struct ct_page *page);
-const struct ct_host_thread *ct_text_thread(const struct ct_incident *incident);  // the one that tells most, the launching one first; NULL
 bool ct_text_is_stub(const struct ct_incident *incident, const struct ct_host_frame *frame);  // how nvcc writes the launch: nobody's line
 // Whether the thread stands at the launch, or at the call that failed: not when it is another one, or went on after the launch.
 bool ct_text_is_launch(struct ct_page *page, const struct ct_host_thread *thread);

@@ -357,7 +357,7 @@ static size_t count_telling(const struct ct_host_thread *t)
 	return n;
 }
 
-const struct ct_host_thread *ct_text_thread(const struct ct_incident *in)
+const struct ct_host_thread *ct_render_main_thread(const struct ct_incident *in)
 {
 	const struct ct_host_thread *best = NULL;
 	size_t most = 0;
@@ -411,7 +411,7 @@ static void print_other_threads(struct ct_page *page, const struct ct_host_threa
 
 void ct_text_stacks(struct ct_page *page)
 {
-	const struct ct_host_thread *t = ct_text_thread(page->incident);
+	const struct ct_host_thread *t = ct_render_main_thread(page->incident);
 	if (!t) {
 		ct_page_heading(page, "Launched from");
 		ct_page_wrap(page, 2, 2, CT_PLAIN, 0, "not known: no host stack was read");

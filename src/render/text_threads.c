@@ -221,16 +221,31 @@ void ct_text_place(struct ct_page *page, struct ct_rows *rows, const struct ct_g
 		ct_rows_addf(page, rows, label, "0x%" PRIx64 ", in no known function", g->pc);
 }
 
+static void add_group(struct ct_page *page, struct ct_rows *rows, const struct ct_group *g)
+{
+	add_group_threads(page, rows, g);
+	if (g->has_exception && ct_exception_text(g->exception))
+		ct_rows_add(page, rows, "", CT_PLAIN, ct_exception_text(g->exception));
+	ct_text_place(page, rows, g, "  at");
+}
+
+void ct_text_all_groups(struct ct_page *page)
+{
+	const struct ct_gpu *gpu = &page->incident->gpu;
+	struct ct_rows rows = {NULL, 0};
+	for (size_t i = 0; i < gpu->n_groups; i++)
+		add_group(page, &rows, &gpu->groups[i]);
+	if (gpu->n_groups == 0)
+		add_logged_threads(page, &rows);
+	add_limits(page, &rows);
+	ct_rows_print(page, &rows);
+}
+
 void ct_text_other_groups(struct ct_page *page, struct ct_rows *rows)
 {
 	const struct ct_gpu *gpu = &page->incident->gpu;
-	for (size_t i = 1; i < gpu->n_groups && i <= MAX_SHOWN_GROUPS; i++) {
-		const struct ct_group *g = &gpu->groups[i];
-		add_group_threads(page, rows, g);
-		if (g->has_exception && ct_exception_text(g->exception))
-			ct_rows_add(page, rows, "", CT_PLAIN, ct_exception_text(g->exception));
-		ct_text_place(page, rows, g, "  at");
-	}
+	for (size_t i = 1; i < gpu->n_groups && i <= MAX_SHOWN_GROUPS; i++)
+		add_group(page, rows, &gpu->groups[i]);
 	if (gpu->n_groups > MAX_SHOWN_GROUPS + 1)
 		ct_rows_addf(page, rows, "", "+ %zu more groups of threads, in incident.json", gpu->n_groups - MAX_SHOWN_GROUPS - 1);
 }

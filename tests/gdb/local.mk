@@ -9,6 +9,9 @@ tests_gdb_host_CFLAGS = -std=c17 $(WARN_CFLAGS)
 TESTS += tests/gdb/test_model.py tests/gdb/test_live.py tests/gdb/test_dumps.py tests/gdb/test_parity.py
 EXTRA_DIST += tests/gdb/tap.py tests/gdb/test_parity.py tests/gdb/test_model.py tests/gdb/test_live.py tests/gdb/test_dumps.py
 
+TESTS += tests/gdb/test_commands.py
+EXTRA_DIST += tests/gdb/test_commands.py tests/data/gdb-commands
+
 GPU_CORES = address.dbg address.line address.rel assert.dbg assert.line assert.rel graph.rel many.rel misaligned.rel shared.rel spin.line \
 	stack.dbg stack.line stack.rel torch-cross-entropy-sm90 trap.rel
 EXTRA_DIST += $(GPU_CORES:%=tests/data/gpu-cores/%.nvcore.xz) $(GPU_CORES:%=tests/data/gpu-cores/expected/%.gpu.json) \

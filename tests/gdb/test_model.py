@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import tap  # noqa: E402
 
 sys.path.insert(0, tap.SCRIPTS)
-from cudatrap import emit, image, model  # noqa: E402
+from cudatrap import arguments, emit, image, model, shellvalues  # noqa: E402
 from cudatrap.model import Lane, SmException, Warp  # noqa: E402
 
 PC = 0x7F0000000380
@@ -372,6 +372,37 @@ def test_stops_are_told_apart() -> None:
     tap.equal((kind(Event(), True), kind(Event(), False), kind(Event(), False, True)), ("fault", "host-trap", "host-trap"))
     information["si_code"] = 0x80
     tap.equal((kind(Event(), False), kind(Event(), False, True)), ("host-trap", "api-error"))
+
+
+def test_parameter_types_of_a_signature() -> None:
+    for signature, wanted in (
+        ("f()", []),
+        ("f(void)", ["void"]),
+        ("f(int)", ["int"]),
+        ("void a::(anonymous namespace)::f<b<c, d>, 3>(float const*, A<x, (E)1> const&, long)", ["float const*", "A<x, (E)1> const&", "long"]),
+        ("f(void (*)(int, long), int [3])", ["void (*)(int, long)", "int [3]"]),
+        ("f", None),
+        ("", None),
+        ("f)", None),
+    ):
+        tap.equal(arguments.parameter_types(signature), wanted, signature)
+
+
+def test_values_as_text() -> None:
+    for type_, data, wanted in (
+        ("int", b"\xff\xff\xff\xff", "-1"),
+        ("unsigned int", b"\xff\xff\xff\xff", "4294967295"),
+        ("float", b"\x00\x00\x80\x3f", "1"),
+        ("double", b"\x9a\x99\x99\x99\x99\x99\xb9\x3f", "0.10000000000000001"),
+        ("c10::Half", b"\x00\xfc", "-inf"),
+        ("bool", b"\x01", "true"),
+        ("bool", b"\x02", "2, neither true nor false"),
+        ("A*", b"\x10" + bytes(7), "0x10"),
+        ("int", b"\x01\x02", "0x201"),
+        (None, b"\x01\x00", "0x1"),
+        ("S", b"\x01\x02\x03", "\n      +0    01 02 03"),
+    ):
+        tap.equal(shellvalues.text_of(type_, data), wanted, str(type_))
 
 
 if __name__ == "__main__":

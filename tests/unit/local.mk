@@ -30,3 +30,4 @@ include tests/unit/gpucore.mk
 include tests/unit/store.mk
 include tests/unit/values.mk
 include tests/unit/checks.mk
+include tests/unit/shell.mk

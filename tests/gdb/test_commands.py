@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The `trap` commands in the real cuda-gdb, on dumps, against stored texts and against `cudatrap shell`. UPDATE_GOLDEN=1 rewrites the texts."""
+
+from __future__ import annotations
+
+import lzma
+import os
+import shutil
+import subprocess
+import sys
+from typing import List
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import tap  # noqa: E402
+
+GOLDEN = os.path.join(tap.TOP, "tests", "data", "gdb-commands")
+PROGRAM = os.path.join(tap.BUILD, "cudatrap")
+CASES = ("address.rel", "assert.line", "spin.line", "stack.dbg", "torch-cross-entropy-sm90", "trap.rel")
+MARK = "====="
+
+
+def cuda_gdb() -> str:
+    return tap.drive("find").stdout.decode().split(None, 4)[4].strip()
+
+
+def ask(name: str, *commands: str, program: str = PROGRAM) -> List[str]:
+    """What each command writes, failures too. name "": without a dump."""
+    with tap.Scratch() as scratch:
+        words = [cuda_gdb(), "-q", "-nx", "-batch", "-x", os.path.join(tap.SCRIPTS, "trap.py")]
+        if name:
+            path = os.path.join(scratch, "dump")
+            with lzma.open(os.path.join(tap.DATA, name + ".nvcore.xz")) as packed, open(path, "wb") as file:
+                shutil.copyfileobj(packed, file)
+            words += ["-ex", f"target cudacore {path}"]
+        for command in commands:
+            words += ["-ex", f"echo {MARK}\\n", "-ex", command]
+        environment = tap.environment(CUDATRAP_PROGRAM=program, TMPDIR=scratch, LC_ALL="C.UTF-8")
+        done = subprocess.run(words, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300, check=False)
+        return done.stdout.decode().split(MARK + "\n")[1:]
+
+
+def shell(name: str, command: str) -> str:
+    path = os.path.join(tap.DATA, name + ".nvcore.xz")
+    return subprocess.run([PROGRAM, "shell", path, "-c", command], stdout=subprocess.PIPE, timeout=300, check=True).stdout.decode()
+
+
+def test_answers_on_dumps() -> None:
+    commands = ("trap why", "trap threads", "trap thread", "trap args", "trap stack", "trap thread 1")
+    for name in CASES:
+        got = ask(name, *commands)
+        text = "".join(f"(cuda-gdb) {command}\n{answer}" for command, answer in zip(commands, got))
+        path = os.path.join(GOLDEN, f"{name}.txt")
+        if os.environ.get("UPDATE_GOLDEN") == "1":
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        with open(path, encoding="utf-8") as file:
+            tap.equal(text, file.read(), name)
+        # Two readers of the same bytes.
+        tap.equal(got[3], shell(name, "args"), f"{name}: args")
+        tap.equal(got[1], shell(name, "threads"), f"{name}: threads")
+
+
+def test_focus_moves_and_is_the_debuggers_own() -> None:
+    there = "nll_forward block (4,0,0) thread (5,0,0)"
+    got = ask("assert.line", "trap thread 2", "trap thread 0 2", "trap thread (4,0,0) (5)", "print threadIdx.x", "cuda block 0 thread 2", "trap thread")
+    tap.equal([got[0].startswith(there), "block (0,0,0) thread (2,0,0)" in got[1], got[2].startswith(there)], [True, True, True])
+    tap.equal(got[3], "$1 = 5\n")
+    tap.equal("block (0,0,0) thread (2,0,0)" in got[5], True)
+
+
+def test_argument_function() -> None:
+    got = ask("assert.line", "print $trap_arg(3)", "print $trap_arg(3) * 2 + 1", "print/x $trap_arg(0)", "print $trap_arg(9)", "print $trap_arg()")
+    args = shell("assert.line", "args").splitlines()
+    tap.equal(got[0], "$1 = " + args[3].split(" = ")[1] + "\n")
+    tap.equal(got[1], f"$2 = {int(args[3].split(' = ')[1]) * 2 + 1}\n")
+    tap.equal(got[2], "$3 = " + args[0].split(" = ")[1] + "\n")
+    tap.equal("there is no argument 9: the kernel has 5" in got[3], True)
+    tap.equal("usage: $trap_arg(N)" in got[4], True)
+
+
+def test_bad_input_says_what_would_be_right() -> None:
+    cases = {
+        "trap thread 9 9": "block (9,0,0) is out of range: (0,0,0) to (7,0,0)",
+        "trap thread 0 128": "thread (128,0,0) is out of range: (0,0,0) to (127,0,0)",
+        "trap thread 0 3": "is not on the GPU: it has ended, or not begun",
+        "trap thread 3": "there is no failing thread 3: they are 1 to 2",
+        "trap thread x": "'x' is neither a number nor a thread such as 2,0,0",
+        "trap thread 0 x": "'x' is not a thread such as 2,0,0",
+        "trap thread x 0": "'x' is not a block such as 0,0,0",
+        "trap thread 1 2 3": "usage: trap thread [N | [BLOCK] THREAD]",
+        "trap threads some": "usage: trap threads [all]",
+        "trap why not": "usage: trap why",
+        "trap report load x": "usage: trap report [save FILE]",
+        "trap report save /nonexistent/x": "No such file or directory",
+        "trap source 7": "there is no frame '7': `trap stack` shows 1",
+        "trap log": "run the program under cudatrap",
+        "trap host": "a GPU core dump holds no host stack",
+        "trap nonsense": "Undefined trap command",
+    }
+    for (command, words), answer in zip(cases.items(), ask("assert.line", *cases)):
+        if words not in answer or "Traceback" in answer:
+            raise AssertionError(f"{command}: {answer}")
+
+
+def test_registers_source_and_instructions() -> None:
+    regs, source, asm, nowhere = ask("assert.line", "trap regs", "trap source", "trap asm", "trap source 0")
+    tap.equal("R0 " in regs, True)
+    tap.equal(source.splitlines()[0], "/tmp/src/faults.cu:9")
+    tap.equal(asm.startswith("PC 0x"), True)
+    tap.equal(nowhere.splitlines()[0], "/tmp/src/faults.cu:9")
+    tap.equal("no line information" in ask("assert.rel", "trap source")[0], True)
+
+
+def test_report_is_saved_and_shown_again() -> None:
+    with tap.Scratch() as scratch:
+        path = os.path.join(scratch, "x.json")
+        tap.equal(ask("assert.line", f"trap report save {path}"), [f"written: {path}\n"])
+        tap.equal(subprocess.run([PROGRAM, "report", path], stdout=subprocess.PIPE, check=True).stdout.startswith(b"cudatrap: device-side assert in nll_forward"), True)
+
+
+def test_without_a_fault_or_the_program() -> None:
+    tap.equal(ask("", "trap why"), ["no program and no GPU core dump is being debugged\n"])
+    got = ask("assert.line", "trap why", "trap args", program="/nonexistent/cudatrap")
+    tap.equal(("No such file or directory" in got[0], "arg0" in got[1]), (True, True))
+
+
+if __name__ == "__main__":
+    tap.need_cuda_gdb()
+    tap.run([test for name, test in list(globals().items()) if name.startswith("test_")])
