@@ -21,10 +21,18 @@ struct child {
 	int hold;
 };
 
+struct ends {
+	int hold, ready;
+};
+
 static void *wait_for_end(void *arg)
 {
+	const struct ends *ends = arg;
 	char byte;
-	while (read(*(int *)arg, &byte, 1) < 0 && errno == EINTR)
+	// Told from in here: a thread that was only created has no stack to speak of yet.
+	if (write(ends->ready, "x", 1) != 1)
+		return NULL;
+	while (read(ends->hold, &byte, 1) < 0 && errno == EINTR)
 		;
 	return NULL;
 }
@@ -37,14 +45,15 @@ static struct child start_child_of(bool two_threads)
 	if (pid == 0) {
 		pthread_t thread;
 		close(fds[1]);
+		struct ends ends = {fds[0], ready[1]};
 		if (two_threads)
-			pthread_create(&thread, NULL, wait_for_end, &fds[0]);
-		if (write(ready[1], "x", 1) == 1)
-			wait_for_end(&fds[0]);
+			pthread_create(&thread, NULL, wait_for_end, &ends);
+		wait_for_end(&ends);
 		_exit(7);
 	}
 	char byte;
-	CU_ASSERT_TRUE_FATAL(pid > 0 && read(ready[0], &byte, 1) == 1);
+	for (int i = 0; i < (two_threads ? 2 : 1); i++)
+		CU_ASSERT_TRUE_FATAL(pid > 0 && read(ready[0], &byte, 1) == 1);
 	close(ready[0]);
 	close(ready[1]);
 	close(fds[0]);
