@@ -17,6 +17,7 @@ struct subcommand {
 
 static const struct subcommand subcommands[] = {
 	{"run", ct_command_run},
+	{"attach", ct_engine_attach},
 	{"report", ct_command_report},
 	{"shell", ct_command_shell},
 	{"list", ct_command_list},

@@ -408,6 +408,7 @@ bool ct_cli_parse_more(const struct ct_options *options, struct ct_options *ret_
 void ct_cli_print_help(FILE *out)
 {
 	fputs("Usage: cudatrap [OPTIONS] [--] COMMAND [ARG...]     run COMMAND, report the GPU fault it dies of\n"
+	      "       cudatrap attach [OPTIONS] PID                 read a process that waits after a fault, or hangs\n"
 	      "       cudatrap report [OPTIONS] FILE...            show stored reports and GPU core dumps\n"
 	      "       cudatrap shell [OPTIONS] FILE                look into a GPU core dump or a stored report\n"
 	      "       cudatrap list [OPTIONS] [DIR...]             stored reports by the fault they tell of (default: --report-dir)\n"

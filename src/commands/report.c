@@ -104,6 +104,7 @@ static bool read_dump(const struct source *source, struct ct_incident **ret_inci
 	struct ct_gpucore_grid grid;
 	incident->launch_blocking = ct_gpucore_n_grids(core) && ct_gpucore_grid(core, 0, &grid) && grid.launch_blocking;
 	ct_diagnose(incident);
+	ct_explain_with(incident, ct_data_dir());
 	*ret_incident = incident;
 	incident = NULL;
 	return true;

@@ -66,5 +66,7 @@ void ct_catalog_auto(struct ct_catalog **catalog);  // for CT_AUTO
 // Names the kernel's arguments and the tensors that they point into, adds the values that the fault is about and, for an assert that the
 // catalogue has, the likely cause. After ct_diagnose(), once. What is there already (locals, names) stays. catalog may be NULL.
 void ct_explain(struct ct_incident *incident, const struct ct_catalog *catalog);
+// The same with the tables of a folder: that they cannot be read costs the explanation, and a note says so.
+void ct_explain_with(struct ct_incident *incident, const char *dir);
 
 #endif

@@ -17,3 +17,12 @@ void ct_explain(struct ct_incident *incident, const struct ct_catalog *catalog)
 	if (n_equal > 1)
 		ct_incident_add_note(incident, "The assert's text is that of %zu different checks: what it means was not established.", n_equal);
 }
+
+void ct_explain_with(struct ct_incident *incident, const char *dir)
+{
+	struct ct_error err = CT_ERROR_INIT;
+	CT_AUTO(ct_catalog_auto) struct ct_catalog *catalog = NULL;
+	if (!ct_catalog_open(dir, &catalog, &err))
+		ct_incident_add_note(incident, "What the assert means was not looked up: %s%s%s.", err.text, err.hint[0] ? "; " : "", err.hint);
+	ct_explain(incident, catalog);
+}

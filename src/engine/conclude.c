@@ -140,7 +140,7 @@ static void keep_dump(struct ct_run *run, const char *report_path)
 		dprintf(STDERR_FILENO, "cudatrap: the dump was not kept: %s\n", err.text);
 }
 
-static void deliver(struct ct_run *run)
+void ct_run_deliver(struct ct_run *run)
 {
 	struct ct_error err = CT_ERROR_INIT;
 	size_t length = 0;
@@ -158,16 +158,6 @@ static void deliver(struct ct_run *run)
 	else if (run->options->also && !ct_report_write_also(run->incident, path, run->options->also, &err))
 		dprintf(STDERR_FILENO, "cudatrap: not all of --also=%s was written: %s\n", run->options->also, err.text);
 	ct_run_tell_ci(run, path);
-}
-
-// Tables that cannot be read cost the explanation, not the report.
-static void explain(struct ct_incident *incident)
-{
-	struct ct_error err = CT_ERROR_INIT;
-	CT_AUTO(ct_catalog_auto) struct ct_catalog *catalog = NULL;
-	if (!ct_catalog_open(ct_data_dir(), &catalog, &err))
-		ct_incident_add_note(incident, "What the assert means was not looked up: %s%s%s.", err.text, err.hint[0] ? "; " : "", err.hint);
-	ct_explain(incident, catalog);
 }
 
 int ct_run_conclude(struct ct_run *run)
@@ -190,8 +180,8 @@ int ct_run_conclude(struct ct_run *run)
 	}
 	fill_ending(run);
 	ct_diagnose(run->incident);
-	explain(run->incident);
-	deliver(run);
+	ct_explain_with(run->incident, ct_data_dir());
+	ct_run_deliver(run);
 	run->same_end = !trapped;
 	return trapped ? run->options->error_exitcode : run->result.exit_status;
 }

@@ -10,6 +10,10 @@
 // that cudatrap should end with. Prints its own failures (one line each) on stderr.
 int ct_engine_run(const struct ct_options *options);
 
+// Reads a running process (options->argv: its id) and reports what its GPU and its threads do. It stays as it is: one that waits in the
+// driver goes on waiting, any other one runs on. Returns our exit status.
+int ct_engine_attach(const struct ct_options *options);
+
 // Names and one-line descriptions of the engines, for help and doctor; NULL-name-terminated.
 struct ct_engine_info {
 	const char *name, *summary;

@@ -126,6 +126,11 @@ void ct_run_collect(struct ct_run *run, pid_t pid);
 void ct_run_abort_waiting(struct ct_run *run);
 // Somebody wants out while the collectors are at work: takes what they have so far.
 void ct_run_break_off_collection(struct ct_run *run);
+// Everything that a run needs besides its command, and its release.
+bool ct_run_prepare(struct ct_run *run, struct ct_error *err);
+void ct_run_done(struct ct_run *run);
+// Writes and shows the report of run->incident.
+void ct_run_deliver(struct ct_run *run);
 // Report, exit status.
 int ct_run_conclude(struct ct_run *run);
 // Under a CI system that takes more than an exit status: annotation and summary. report_path may be NULL.

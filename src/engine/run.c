@@ -329,7 +329,7 @@ void ct_run_abort_waiting(struct ct_run *run)
 
 // ---- The run -----------------------------------------------------------------------------------------------------------
 
-static void run_done(struct ct_run *run)
+void ct_run_done(struct ct_run *run)
 {
 	pid_t live = run->supervisor && run->engine == &ct_engine_live ? ct_supervisor_target(run->supervisor) : 0;
 	ct_supervisor_free(run->supervisor);
@@ -345,6 +345,7 @@ static void run_done(struct ct_run *run)
 	if (run->scratch)
 		ct_run_remove_scratch(run);
 	ct_arena_done(&run->arena);
+	free((char *)run->cwd);
 }
 
 int ct_run_complain(const struct ct_error *err, int status)
@@ -373,7 +374,7 @@ static int status_of(const struct ct_error *err)
 	return err->code == CT_NOT_FOUND ? 127 : err->code == CT_DENIED ? 126 : 125;
 }
 
-static bool prepare(struct ct_run *run, struct ct_error *err)
+bool ct_run_prepare(struct ct_run *run, struct ct_error *err)
 {
 	run->cwd = getcwd(NULL, 0);
 	run->cwd = run->cwd ? run->cwd : ct_xstrdup("");
@@ -418,7 +419,7 @@ int ct_engine_run(const struct ct_options *options)
 	struct ct_error err = CT_ERROR_INIT;
 	struct ct_run run = {.options = options, .arena = CT_ARENA_INIT, .folder_watch = -1, .dump_fd = -1, .waiting_socket = -1};
 	int status = 125;
-	if (prepare(&run, &err)) {
+	if (ct_run_prepare(&run, &err)) {
 		ct_run_rank_started(&run);
 		status = start_and_run(&run);
 		ct_run_rank_ended(&run, status);
@@ -427,8 +428,7 @@ int ct_engine_run(const struct ct_options *options)
 	}
 	const struct ct_supervisor_result result = run.result;
 	bool die_as_it = run.same_end;
-	free((char *)run.cwd);
-	run_done(&run);
+	ct_run_done(&run);
 	if (die_as_it)
 		ct_supervisor_end_as(&result);
 	return status;

@@ -320,6 +320,34 @@ def a_stored_dump_is_a_report_too(b: Bench) -> None:
     assert raw.returncode == 0 and b'name "NVIDIA H200"' in raw.stdout
 
 
+@test
+def attach_reads_a_process_and_leaves_it_as_it_was(b: Bench) -> None:
+    for waits in ("1", "0"):
+        fresh = Bench()
+        target = subprocess.Popen([APP, "assert"], env={**fresh.env, "CUDA_DEVICE_WAITS_ON_EXCEPTION": waits} if waits == "1" else fresh.env,
+                                  stderr=subprocess.PIPE) if waits == "1" else subprocess.Popen(["sleep", "1000"], env=fresh.env)
+        if target.stderr:
+            target.stderr.readline()
+        done = subprocess.run([CUDATRAP, "attach", "--cuda-gdb", str(fresh.gdb), "-o", str(fresh.dir / "reports"), str(target.pid)], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, env=fresh.env, timeout=PATIENCE, check=False)
+        i = json.loads((fresh.reports()[0] / "incident.json").read_text())
+        if waits == "1":
+            assert target.poll() is None, "it still waits"
+        target.kill()
+        target.wait()
+        if target.stderr:
+            target.stderr.close()
+        assert done.returncode == 0 and b"NVIDIA H200" in done.stderr and i["ending"]["kind"] == "running", (waits, done)
+        assert i["process"]["pid"] == target.pid and [x for x in fresh.leftovers() if x.startswith("cudatrap-")] == []
+
+
+@test
+def attach_needs_a_process(b: Bench) -> None:
+    for words in (["attach"], ["attach", "x"], ["attach", "0"], ["attach", "4194303"], ["attach", "1", "2"]):
+        done = subprocess.run([CUDATRAP, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=b.env, timeout=PATIENCE, check=False)
+        assert done.returncode == 125 and len(done.stderr.splitlines()) == 1 and done.stderr.startswith(b"cudatrap: attach: "), (words, done)
+
+
 # ---- bad days ----------------------------------------------------------------------------------------------------
 
 
