@@ -54,9 +54,11 @@ class Checks:
 class Run:
     """One run of cudatrap: what came out, and the incident if one was written."""
 
-    def __init__(self, command: List[str], options: List[str], env: Optional[Dict[str, str]] = None) -> None:
+    def __init__(self, command: List[str], options: List[str], env: Optional[Dict[str, str]] = None, attach: int = 0) -> None:
         self.dir = Path(tempfile.mkdtemp(prefix="check-gpu-"))
         full = [str(TOP_BUILD / "cudatrap"), *options, "--report-dir", str(self.dir / "reports"), "--", *command]
+        if attach:
+            full = [str(TOP_BUILD / "cudatrap"), "attach", *options, "--report-dir", str(self.dir / "reports"), str(attach)]
         start = time.monotonic()
         process = subprocess.Popen(full, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, env={**os.environ, **(env or {})})
         try:
@@ -174,6 +176,7 @@ def check_pytorch(checks: Checks, engine: str, record: Optional[Path], extra: Op
         ("expression", assertion.get("expression") == "t >= 0 && t < n_classes", str(assertion)),
         ("block and thread", positions(i) == ["0,0,0 2,0,0"], str(positions(i))),
         ("device", bool(i.get("gpu", {}).get("device", {}).get("name")), str(i.get("gpu", {}).get("device"))),
+        ("value", engine == "core" or any(v.get("name") == "t" and v.get("text") == "3" for v in i.get("values", [])), str(i.get("values"))),
         ("grid", actual(i, "grid") == ["1,1,1"] and actual(i, "block") == ["32,1,1"], str(actual(i, "grid"))),
         ("python stack", [p[0] for p in python[:3]] == ["cross_entropy", "train_step", "main"], str(python)),
         ("python lines", all(p[1] for p in python), str(python)),
@@ -199,6 +202,26 @@ def same_incident(checks: Checks, name: str, a: Optional[Run], b: Optional[Run])
         checks.check(actual(a.incident, key) == actual(b.incident, key), f"{name}: same {key}", f"{actual(a.incident, key)}\n{actual(b.incident, key)}")
     if not any(g.get("whole_warps") for g in groups(a.incident)):  # which warps a memory fault stops first is a matter of luck
         checks.check(sorted(positions(a.incident)) == sorted(positions(b.incident)), f"{name}: same positions")
+
+
+def check_attach(checks: Checks, record: Optional[Path]) -> None:
+    """A kernel that never ends, read from outside; it must run on afterwards."""
+    target = subprocess.Popen([str(TOP_BUILD / "kernels" / "hang.line")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(3)  # until the kernel runs
+    run = Run([], [], attach=target.pid)
+    i = run.incident or {}
+    checks.check(run.status == 0 and i.get("kind") == "hang", "attach: the hang is seen", f"status {run.status}\n{run.err}")
+    checks.check("wait_for_flag" in str(actual(i, "kernel")) and actual(i, "threads") == ["128"], "attach: its kernel and threads", run.err)
+    checks.check(any(f.get("line") for g in groups(i) for f in g.get("frames", [])), "attach: the line where they stand", run.err)
+    time.sleep(1)
+    state = Path(f"/proc/{target.pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    checks.check(target.poll() is None and state in "RS", "attach: the process runs on", f"{target.poll()} {state}")
+    again = Run([], [], attach=target.pid)
+    checks.check((again.incident or {}).get("kind") == "hang", "attach: the kernel runs on, a second look sees it again", again.err)
+    target.kill()
+    target.wait()
+    if record and run.incident:
+        keep(run, record / "attach-hang-line")
 
 
 def check_processes(checks: Checks, record: Optional[Path]) -> None:
@@ -270,6 +293,8 @@ def main() -> int:
         torch_runs = {e: check_pytorch(checks, e, args.record) for e in args.engines.split(",") if not args.only or args.only in f"{e} pytorch"}
         for other in [e for e in torch_runs if e != "wait" and "wait" in torch_runs]:
             same_incident(checks, f"pytorch wait and {other}", torch_runs["wait"], torch_runs[other])
+        if not args.only or args.only in "attach":
+            check_attach(checks, args.record)
         if not args.only or args.only in "processes":
             check_processes(checks, args.record)
     return checks.done()
