@@ -221,6 +221,8 @@ static void collect_dumping(const struct ct_collect_job *job, struct ct_incident
 	struct stacks s = {.has_agent = false, .has_walk = false};
 	struct ct_error err = CT_ERROR_INIT;
 	ask_agent(job, incident, &s);
+	if (s.has_agent)
+		ask_tensors(job, incident);
 	walk_python(job, incident, &s);
 	merge_stacks(incident, &s);
 	// Only then is the launching thread the one that spins in the driver.

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,10 @@ BUILD = Path(os.environ["top_builddir"])
 CUDATRAP = str(BUILD / "cudatrap")
 APP = str(BUILD / "tests/cli/fakeapp")
 FAKECUDA = str(BUILD / "tests/cli/libfakecuda.so")
+# Background jobs of a shell start with it ignored, and so would everything that the tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+
 PATIENCE = 60  # seconds; only a broken program needs them
 
 # Answers the front-end's questions as a cuda-gdb with Python does; what it does at an attach is told by FAKE_GDB.
@@ -61,6 +66,8 @@ class Bench:
         self.gdb.chmod(0o755)
         self.gpu_json = SRC / "tests/data/incident/gpu-part.json"
         self.env = {k: v for k, v in os.environ.items() if not k.startswith(("CUDA_", "CUDATRAP_OPTIONS", "NO_COLOR"))}
+        # A sanitized cudatrap under another one, or under a library of the user's, is not loaded first: that is what these tests are about.
+        self.env["ASAN_OPTIONS"] = "verify_asan_link_order=0"
         self.env.update(FAKE_GDB_JSON=str(self.gpu_json), XDG_CONFIG_HOME=str(self.dir / "config"), TMPDIR=str(self.dir), LC_ALL="C.UTF-8",
                         FAKE_GDB_LOG=str(self.dir / "gdb.log"))
 

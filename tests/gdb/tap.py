@@ -5,11 +5,16 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import traceback
 from typing import Any, Callable, Dict, List, Optional
+
+# Background jobs of a shell start with it ignored, and so would everything that the tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 TOP = os.environ.get("top_srcdir") or os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 BUILD = os.environ.get("top_builddir") or os.path.join(TOP, "build")

@@ -25,15 +25,19 @@ struct ends {
 	int hold, ready;
 };
 
+static void read_to_end(int fd)
+{
+	char byte;
+	while (read(fd, &byte, 1) < 0 && errno == EINTR)
+		;
+}
+
 static void *wait_for_end(void *arg)
 {
 	const struct ends *ends = arg;
-	char byte;
 	// Told from in here: a thread that was only created has no stack to speak of yet.
-	if (write(ends->ready, "x", 1) != 1)
-		return NULL;
-	while (read(ends->hold, &byte, 1) < 0 && errno == EINTR)
-		;
+	if (write(ends->ready, "x", 1) == 1)
+		read_to_end(ends->hold);
 	return NULL;
 }
 
@@ -152,7 +156,7 @@ static struct child start_tracer(struct child child)
 		close(child.hold);
 		long rc = ptrace(PTRACE_SEIZE, child.pid, NULL, NULL);
 		if (write(ready[1], rc == 0 ? "y" : "n", 1) == 1)
-			wait_for_end(&hold[0]);
+			read_to_end(hold[0]);
 		_exit(7);
 	}
 	char answer = 0;
