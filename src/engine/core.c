@@ -120,13 +120,13 @@ static void open_fifo(struct ct_run *run, int dir, const char *name)
 	ct_supervisor_watch(run->supervisor, fd, on_fifo, run);
 }
 
-static void look_at(struct ct_run *run, const char *name)
+static void look_at(struct ct_run *run, const char *name, bool fifos_too)
 {
 	struct stat st;
 	CT_AUTO(ct_auto_close) int dir = open(run->dump_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0 || name[strspn(name, "0123456789")] != '\0' || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return;
-	if (S_ISFIFO(st.st_mode)) {
+	if (S_ISFIFO(st.st_mode) && fifos_too) {
 		open_fifo(run, dir, name);
 	} else if (S_ISREG(st.st_mode)) {
 		if (!run->incident)
@@ -144,10 +144,17 @@ static void on_folder_changed(void *context, int fd)
 		for (char *p = events; p < events + n;) {
 			const struct inotify_event *e = (const struct inotify_event *)(void *)p;
 			if (e->len)
-				look_at(run, e->name);
+				look_at(run, e->name, true);
 			p += sizeof *e + e->len;
 		}
 	}
+}
+
+static void look_at_all(struct ct_run *run, bool fifos_too)
+{
+	CT_AUTO(ct_auto_closedir) DIR *dir = opendir(run->dump_dir);
+	for (struct dirent *e; dir && (e = readdir(dir));)
+		look_at(run, e->d_name, fifos_too);
 }
 
 static void started(struct ct_run *run)
@@ -158,10 +165,14 @@ static void started(struct ct_run *run)
 		return;
 	}
 	ct_supervisor_watch(run->supervisor, run->folder_watch, on_folder_changed, run);
-	// A process may have been faster than the watch.
-	CT_AUTO(ct_auto_closedir) DIR *dir = opendir(run->dump_dir);
-	for (struct dirent *e; dir && (e = readdir(dir));)
-		look_at(run, e->d_name);
+	look_at_all(run, true);  // a process may have been faster than the watch
+}
+
+// A process can dump and end before its event is read. One with a FIFO cannot: it stands still until it has a reader.
+static void last_look(struct ct_run *run)
+{
+	if (!run->incident)
+		look_at_all(run, false);
 }
 
 static void end_whole_tree(void *context)
@@ -181,5 +192,6 @@ const struct ct_engine ct_engine_core = {
 	.summary = "native speed; the driver's own dump is read: needs neither ptrace nor cuda-gdb",
 	.prepare = prepare,
 	.started = started,
+	.last_look = last_look,
 	.collected = collected,
 };

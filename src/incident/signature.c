@@ -7,7 +7,7 @@
 //   4. the innermost three user frames of the launching thread (the first thread, when none is marked):
 //      Python: base name of the file and the function, where the file is neither in site-packages, dist-packages or lib/python* nor
 //      <frozen ...>; of the merged stack, else of the Python stack beside it. A thread without any Python frame: the function of native
-//      frames outside libcuda, libcudart, libc, libpthread and the loader; where no symbol covers it, the library's name up to ".so".
+//      frames outside our agent, libcuda, libcudart, libc, libpthread and the loader; where no symbol covers it, the library's name up to ".so".
 // Not in it: line numbers (an edit above the fault moves them), addresses, positions, processes, ranks, versions, exception codes
 // (driver and dump say lane or warp for one and the same fault).
 //
@@ -154,7 +154,7 @@ static bool is_user_python(const struct ct_host_frame *f)
 
 static bool is_user_native(const struct ct_host_frame *f)
 {
-	static const char *const libraries[] = {"libcuda.so", "libcudart.so", "libcudart-", "libc.so", "libc-2", "libpthread.so", "libpthread-2", "ld-linux",
+	static const char *const libraries[] = {"libcudatrap-agent.so", "libcuda.so", "libcudart.so", "libcudart-", "libc.so", "libc-2", "libpthread.so", "libpthread-2", "ld-linux",
 						"linux-vdso", "[vdso]"};
 	if (f->kind != CT_FRAME_NATIVE || (!f->function && !f->module))
 		return false;

@@ -57,7 +57,7 @@ static bool is_plumbing(const struct ct_host_frame *f)
 
 bool ct_frame_in_cuda(const struct ct_host_frame *f)
 {
-	static const char *const modules[] = {"libcuda.", "libcudart", "libcudadebugger", "libnvidia-"};
+	static const char *const modules[] = {"libcudatrap-agent.", "libcuda.", "libcudart", "libcudadebugger", "libnvidia-"};
 	// The second prefix: names in the static runtime of CUDA 13.
 	if (f->function && (ct_starts_with(f->function, "cudart::") || ct_starts_with(f->function, "libcudart_static_")))
 		return true;
