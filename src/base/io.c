@@ -29,18 +29,26 @@ bool ct_write_all(int fd, const void *bytes, size_t length, struct ct_error *err
 	return true;
 }
 
+// read() through signals; 0 at the end, -1 with err set.
+static ssize_t read_some(int fd, char *buffer, size_t size, struct ct_error *err)
+{
+	ssize_t n;
+	do
+		n = read(fd, buffer, size);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		ct_fail_errno(err, "read");
+	return n;
+}
+
 bool ct_read_fd(int fd, size_t limit_bytes, struct ct_str *ret_text, struct ct_error *err)
 {
 	char buffer[16384];
 	size_t total = 0;
 	for (;;) {
-		ssize_t n = read(fd, buffer, sizeof buffer);
-		if (n == 0)
-			return true;
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return ct_fail_errno(err, "read");
+		ssize_t n = read_some(fd, buffer, sizeof buffer, err);
+		if (n <= 0)
+			return n == 0;
 		if ((size_t)n > limit_bytes - total)
 			return ct_fail(err, CT_LIMIT, "larger than %zu bytes", limit_bytes);
 		total += (size_t)n;
@@ -81,13 +89,9 @@ bool ct_copy_fd(int in, int out, struct ct_error *err)
 {
 	char buffer[65536];
 	for (;;) {
-		ssize_t n = read(in, buffer, sizeof buffer);
-		if (n == 0)
-			return true;
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return ct_fail_errno(err, "read");
+		ssize_t n = read_some(in, buffer, sizeof buffer, err);
+		if (n <= 0)
+			return n == 0;
 		if (!ct_write_all(out, buffer, (size_t)n, err))
 			return false;
 	}

@@ -175,21 +175,14 @@ static void last_look(struct ct_run *run)
 		look_at_all(run, false);
 }
 
-static void end_whole_tree(void *context)
-{
-	struct ct_run *run = context;
-	ct_supervisor_end_tree(run->supervisor, SIGTERM);
-}
-
 // The driver aborts the process itself. A launcher around it ends too, or is ended.
 static void collected(struct ct_run *run)
 {
-	ct_supervisor_timer(run->supervisor, ct_now_us() + run->options->grace_ms * 1000, end_whole_tree, run);
+	ct_run_end_tree_later(run);
 }
 
 const struct ct_engine ct_engine_core = {
 	.name = "core",
-	.summary = "native speed; the driver's own dump is read: needs neither ptrace nor cuda-gdb",
 	.prepare = prepare,
 	.started = started,
 	.last_look = last_look,

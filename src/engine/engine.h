@@ -14,10 +14,4 @@ int ct_engine_run(const struct ct_options *options);
 // driver goes on waiting, any other one runs on. Returns our exit status.
 int ct_engine_attach(const struct ct_options *options);
 
-// Names and one-line descriptions of the engines, for help and doctor; NULL-name-terminated.
-struct ct_engine_info {
-	const char *name, *summary;
-};
-const struct ct_engine_info *ct_engine_list(void);
-
 #endif

@@ -29,7 +29,7 @@ struct ct_run;
 struct ct_redirected;
 
 struct ct_engine {
-	const char *name, *summary;
+	const char *name;
 	// Sets run->target_argv and the target's environment.
 	bool (*prepare)(struct ct_run *run, struct ct_error *err);
 	// The driver's line "you can now attach a debugger to PID": a hint in foreign text, not yet believed. May be NULL.
@@ -126,6 +126,8 @@ void ct_run_collect(struct ct_run *run, pid_t pid);
 void ct_run_abort_waiting(struct ct_run *run);
 // Somebody wants out while the collectors are at work: takes what they have so far.
 void ct_run_break_off_collection(struct ct_run *run);
+// After the grace time the whole tree is ended: launchers end by themselves when a rank dies, what does not is ended.
+void ct_run_end_tree_later(struct ct_run *run);
 // Everything that a run needs besides its command, and its release.
 bool ct_run_prepare(struct ct_run *run, struct ct_error *err);
 void ct_run_done(struct ct_run *run);

@@ -86,24 +86,17 @@ static void started(struct ct_run *run)
 	look_for_fault(run);
 }
 
-static void end_whole_tree(void *context)
-{
-	struct ct_run *run = context;
-	ct_supervisor_end_tree(run->supervisor, SIGTERM);
-}
-
 // The scripts were told to go on by the collectors: unless the run continues they end the program by SIGABRT.
 static void collected(struct ct_run *run)
 {
 	if (run->options->after_fault == CT_FAULT_CONTINUES)
 		return;
 	run->is_ending = true;
-	ct_supervisor_timer(run->supervisor, ct_now_us() + run->options->grace_ms * 1000, end_whole_tree, run);
+	ct_run_end_tree_later(run);
 }
 
 const struct ct_engine ct_engine_live = {
 	.name = "live",
-	.summary = "the whole run under cuda-gdb; stops at device asserts and exceptions",
 	.prepare = prepare,
 	.started = started,
 	.last_look = look_for_fault,

@@ -13,17 +13,6 @@
 
 extern char **environ;
 
-const struct ct_engine_info *ct_engine_list(void)
-{
-	static const struct ct_engine_info list[] = {
-		{"wait", "native speed; at the fault the driver waits and cuda-gdb attaches"},
-		{"core", "native speed; the driver's own dump is read: needs neither ptrace nor cuda-gdb"},
-		{"live", "the whole run under cuda-gdb; breakpoints on the device assert functions, 4 to 5 times slower"},
-		{NULL, NULL},
-	};
-	return list;
-}
-
 void ct_run_say(const struct ct_run *run, const char *format, ...)
 {
 	if (!run->options->verbose)
@@ -310,6 +299,11 @@ static void end_whole_tree(void *context)
 	ct_supervisor_end_tree(run->supervisor, SIGTERM);
 }
 
+void ct_run_end_tree_later(struct ct_run *run)
+{
+	ct_supervisor_timer(run->supervisor, ct_now_us() + run->options->grace_ms * 1000, end_whole_tree, run);
+}
+
 void ct_run_abort_waiting(struct ct_run *run)
 {
 	// The driver would have let the process report an error; that we end it by SIGABRT must not cost a core file of gigabytes.
@@ -324,7 +318,7 @@ void ct_run_abort_waiting(struct ct_run *run)
 	}
 	run->is_ending = true;
 	// Launchers end by themselves when a rank dies; what does not is ended.
-	ct_supervisor_timer(run->supervisor, ct_now_us() + run->options->grace_ms * 1000, end_whole_tree, run);
+	ct_run_end_tree_later(run);
 }
 
 // ---- The run -----------------------------------------------------------------------------------------------------------

@@ -184,7 +184,6 @@ static void collected(struct ct_run *run)
 
 const struct ct_engine ct_engine_wait = {
 	.name = "wait",
-	.summary = "native speed; at the fault the driver waits and cuda-gdb attaches",
 	.prepare = prepare,
 	.started = started,
 	.waiting = waiting,
