@@ -187,6 +187,15 @@ static void send_done(int fd, unsigned error)
 	send_text(fd, text, (size_t)n);
 }
 
+// 0 for what is none: CUresult ends with 999 (cuda.h).
+static unsigned parse_error_code(const char *digits)
+{
+	unsigned error = 0;
+	for (; *digits >= '0' && *digits <= '9' && error < 1000; digits++)
+		error = error * 10 + (unsigned)(*digits - '0');
+	return *digits || error > 999 ? 0 : error;
+}
+
 // "fail 710": from now on every call of the driver returns that error, and who is in one comes out with it. "hold": that the error
 // will be told; until then nobody passes.
 static bool shut_gate(int fd, const char *line)
@@ -195,9 +204,7 @@ static bool shut_gate(int fd, const char *line)
 	bool hold = strcmp(line, "hold") == 0;
 	if (!hold && strncmp(line, verb, sizeof verb - 1) != 0)
 		return false;
-	unsigned error = 0;
-	for (const char *p = line + sizeof verb - 1; !hold && *p >= '0' && *p <= '9' && error < 10000; p++)
-		error = error * 10 + (unsigned)(*p - '0');
+	unsigned error = hold ? 0 : parse_error_code(line + sizeof verb - 1);
 	if (!(hold ? ct_agent_hold_gate() : ct_agent_shut_gate(error))) {
 		send_error(fd, "no call of this process goes through the agent");
 		return true;
