@@ -140,11 +140,26 @@ static void keep_dump(struct ct_run *run, const char *report_path)
 		dprintf(STDERR_FILENO, "cudatrap: the dump was not kept: %s\n", err.text);
 }
 
+// Ranks of one job write into one folder: how many there are is the job's business.
+static void prune(struct ct_run *run)
+{
+	struct ct_error err = CT_ERROR_INIT;
+	const struct ct_options *o = run->options;
+	size_t n = 0;
+	if ((!o->keep && !o->keep_days) || o->job_dir)
+		return;
+	if (!ct_report_prune(o->report_dir, run->incident->id, o->keep, o->keep_days, ct_wall_us(), &n, &err))
+		dprintf(STDERR_FILENO, "cudatrap: not all old reports were removed: %s\n", err.text);
+	if (n)
+		ct_run_say(run, "%zu old reports were removed", n);
+}
+
 void ct_run_deliver(struct ct_run *run)
 {
 	struct ct_error err = CT_ERROR_INIT;
 	size_t length = 0;
 	const char *log = ct_loglines_raw(lines_of_fault(run), &length), *path = NULL;
+	ct_report_redact(run->incident, run->options->redact, run->options->n_redact);
 	bool written = ct_report_write(run->incident, run->options->report_dir, log, length, &path, &err);
 	if (written && run->options->keep_dump)
 		keep_dump(run, path);
@@ -158,6 +173,9 @@ void ct_run_deliver(struct ct_run *run)
 	else if (run->options->also && !ct_report_write_also(run->incident, path, run->options->also, &err))
 		dprintf(STDERR_FILENO, "cudatrap: not all of --also=%s was written: %s\n", run->options->also, err.text);
 	ct_run_tell_ci(run, path);
+	ct_run_tell_others(run, path);
+	if (written)
+		prune(run);
 }
 
 int ct_run_conclude(struct ct_run *run)
