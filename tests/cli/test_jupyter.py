@@ -147,6 +147,39 @@ NotebookClient(book, timeout={PATIENCE}, kernel_name="python3").execute()
     assert "fault" in functions, functions
 
 
+@test
+def a_server_under_cudatrap_lives_on_when_it_is_asked_to(b: Bench) -> None:
+    need("jupyter_client", "ipykernel")
+    body = f"""
+import jupyter_client
+FAULT = {FAULT!r}
+def start():
+    manager, client = jupyter_client.manager.start_new_kernel(kernel_name="python3")
+    return manager, client
+def run(client, code):
+    said = []
+    client.execute_interactive(code, timeout={PATIENCE}, output_hook=lambda m: said.append(m["content"].get("text", "")))
+    return "".join(said).strip()
+(one, first), (two, second) = start(), start()
+run(first, FAULT)
+run(first, "code = fake.fake_launch(1)")
+print("first:", run(first, "print(code)"))
+print("second:", run(second, "print(2 + 2)"))
+for manager, client in ((one, first), (two, second)):
+    client.stop_channels()
+    manager.shutdown_kernel()
+"""
+    program = b.dir / "server.py"
+    program.write_text(body)
+    prefix = b.dir / "kernels"
+    subprocess.run([sys.executable, "-m", "ipykernel", "install", "--prefix", str(prefix), "--name", "python3"], env={**b.env, **environment(b)}, check=True, timeout=PATIENCE,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    got = b.run(["--after-fault=continue"], [sys.executable, str(program)],
+                env={**environment(b), "JUPYTER_PATH": str(prefix / "share/jupyter"), "JUPYTER_RUNTIME_DIR": str(b.dir / "runtime"), "IPYTHONDIR": str(b.dir / "ipython")})
+    assert got.status == 99 and got.out.decode().splitlines()[-2:] == ["first: 710", "second: 4"], (got.out, got.text())
+    assert got.incident()["process"].get("descendant"), got.incident()["process"]
+
+
 if __name__ == "__main__":
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.environ.pop("JPY_PARENT_PID", None)
