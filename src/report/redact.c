@@ -12,7 +12,8 @@
 #define BLANKS " \t\n"
 
 static const char *const secret_names[] = {"*SECRET*", "*PASSWORD*", "*PASSWD*", "*PASSPHRASE*", "*CREDENTIAL*", "AWS_*", "*API?KEY*", "*ACCESS?KEY*", "*PRIVATE?KEY*"};
-// As globs these would take --tokenizer, --max-tokens and --keyframes too: of arguments they count as whole words.
+// As globs these would take --tokenizer, --max-tokens and --num-key-value-heads too: they count as the last word of a name, and anywhere in those of
+// environment variables.
 static const char *const secret_words[] = {"TOKEN", "KEY", "PWD"};
 
 // Of the words themselves: what their issuers document as the beginning of a key, and how long one is at least.
@@ -35,18 +36,19 @@ static bool matches(const char *pattern, const char *text)
 	return fnmatch(pattern, text, FNM_CASEFOLD) == 0;
 }
 
-static bool has_word(const char *name, const char *word)
+static bool ends_with_word(const char *name, const char *word)
 {
-	size_t length = strlen(word);
-	for (const char *p = name; *p; p++) {
-		bool begins = p == name || !isalnum((unsigned char)p[-1]);
-		if (begins && strncasecmp(p, word, length) == 0 && !isalnum((unsigned char)p[length]))
-			return true;
-	}
-	return false;
+	size_t length = strlen(name), n = strlen(word);
+	return length >= n && strcasecmp(name + length - n, word) == 0 && (length == n || !isalnum((unsigned char)name[length - n - 1]));
 }
 
-static bool is_secret(const struct redaction *r, const char *name, bool is_variable)
+// HF_TOKEN, as the names of environment variables are; not model.max_tokens.
+static bool is_variable_name(const char *name)
+{
+	return *name && name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] == '\0';
+}
+
+static bool is_secret(const struct redaction *r, const char *name)
 {
 	for (size_t i = 0; i < r->n_patterns; i++)
 		if (matches(r->patterns[i], name))
@@ -55,7 +57,7 @@ static bool is_secret(const struct redaction *r, const char *name, bool is_varia
 		if (matches(secret_names[i], name))
 			return true;
 	for (size_t i = 0; i < CT_COUNT(secret_words); i++)
-		if (has_word(name, secret_words[i]) || (is_variable && matches(ct_arena_printf(r->arena, "*%s*", secret_words[i]), name)))
+		if (ends_with_word(name, secret_words[i]) || (is_variable_name(name) && matches(ct_arena_printf(r->arena, "*%s*", secret_words[i]), name)))
 			return true;
 	return false;
 }
@@ -131,7 +133,7 @@ static const char *put_token(struct redaction *r, struct ct_str *s, const char *
 		return end_of_value(token, is_first);
 	}
 	const char *name = bare_name(r, token, name_length);
-	if (name_length < length && *name && is_secret(r, name, !is_option)) {
+	if (name_length < length && *name && is_secret(r, name)) {
 		ct_str_append(s, token, name_length + 1);
 		ct_str_add(s, REDACTED);
 		return end_of_value(token + name_length + 1, is_first && is_option);
@@ -145,7 +147,7 @@ static const char *put_token(struct redaction *r, struct ct_str *s, const char *
 		ct_str_add(s, REDACTED);
 		return token + length;
 	}
-	r->value_follows = is_option && name_length == length && *name && is_secret(r, name, false);
+	r->value_follows = is_option && name_length == length && *name && is_secret(r, name);
 	ct_str_append(s, token, length);
 	return token + length;
 }
@@ -172,11 +174,11 @@ static void redact_words(struct redaction *r, const char *const **words, size_t 
 	*words = kept;
 }
 
-static void redact_pairs(struct redaction *r, struct ct_pair *pairs, size_t count, bool are_variables)
+static void redact_pairs(struct redaction *r, struct ct_pair *pairs, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		const char *value = pairs[i].value ? pairs[i].value : "";
-		pairs[i].value = is_secret(r, pairs[i].name, are_variables) || has_secret_form(value, strlen(value)) ? REDACTED : without_credentials(r->arena, value);
+		pairs[i].value = is_secret(r, pairs[i].name) || has_secret_form(value, strlen(value)) ? REDACTED : without_credentials(r->arena, value);
 	}
 }
 
@@ -185,6 +187,6 @@ void ct_report_redact(struct ct_incident *incident, const char *const *patterns,
 	struct redaction r = {.arena = &incident->arena, .patterns = patterns, .n_patterns = n_patterns};
 	redact_words(&r, &incident->command, incident->n_command);
 	redact_words(&r, &incident->process.argv, incident->process.n_argv);
-	redact_pairs(&r, incident->environment, incident->n_environment, true);
-	redact_pairs(&r, incident->progress, incident->n_progress, false);
+	redact_pairs(&r, incident->environment, incident->n_environment);
+	redact_pairs(&r, incident->progress, incident->n_progress);
 }

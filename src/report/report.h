@@ -21,7 +21,7 @@ const char *ct_report_id(struct ct_incident *incident);
 bool ct_report_write(struct ct_incident *incident, const char *base_dir, const char *log, size_t log_length, const char **ret_path, struct ct_error *err);
 
 // Before an incident is shown or written: the values of environment variables, of the command's options and of notes become "[redacted]" when their name is
-// that of a secret (*SECRET*, *PASSWORD*, AWS_*, token, key, ...) or matches one of the patterns (fnmatch, case does not count); so do the
+// that of a secret (*SECRET*, *PASSWORD*, AWS_*, ...-token, ...-key, ...) or matches one of the patterns (fnmatch, case does not count); so do the
 // credentials in URLs and words of the form of well-known keys. A pattern also takes words of the command that it matches.
 void ct_report_redact(struct ct_incident *incident, const char *const *patterns, size_t n_patterns);
 
