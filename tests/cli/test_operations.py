@@ -304,7 +304,7 @@ def the_page_of_all_faults_is_whole_and_hostile_text_is_text(b: Bench) -> None:
     check_page(page)
     assert "<script" not in page and "\x1b" not in page and "\u202e" not in page and "<img" not in page, page
     assert page.count("<section>") == len(HOSTILE) and "new again" in page and "&lt;old&gt;" in page and "7 new, 1 known" in page, page[-3000:]
-    check_page(call(b, "list", "--format", "html", str(b.dir / "reports-none")).stdout.decode() or call(b, "list", "--format", "html").stdout.decode())
+    check_page(call(b, "list", "--format", "html").stdout.decode())  # nothing has failed yet
 
 
 # ---- The manual -------------------------------------------------------------------------------------------------
