@@ -77,7 +77,7 @@ int ct_engine_attach(const struct ct_options *options)
 		ct_diagnose(run.incident);
 		ct_explain_with(run.incident, ct_data_dir());
 		ct_run_deliver(&run);
-		ct_run_tell_ci(&run, run.report_path);
+		ct_run_tell(&run);
 	} else {
 		status = ct_run_complain(&err, 125);
 	}

@@ -143,6 +143,20 @@ static void keep_dump(struct ct_run *run, const char *report_path)
 		dprintf(STDERR_FILENO, "cudatrap: the dump was not kept: %s\n", err.text);
 }
 
+// Ranks of one job write into one folder: how many there are is the job's business.
+static void prune(struct ct_run *run)
+{
+	struct ct_error err = CT_ERROR_INIT;
+	const struct ct_options *o = run->options;
+	size_t n = 0;
+	if ((!o->keep && !o->keep_days) || o->job_dir)
+		return;
+	if (!ct_report_prune(o->report_dir, run->incident->id, o->keep, o->keep_days, ct_wall_us(), &n, &err))
+		dprintf(STDERR_FILENO, "cudatrap: not all old reports were removed: %s\n", err.text);
+	if (n)
+		ct_run_say(run, "%zu old reports were removed", n);
+}
+
 static bool write_report(struct ct_run *run, const char **ret_path, struct ct_error *err)
 {
 	size_t length = 0;
@@ -166,6 +180,7 @@ void ct_run_deliver(struct ct_run *run)
 {
 	struct ct_error err = CT_ERROR_INIT;
 	const char *path = NULL;
+	ct_report_redact(run->incident, run->options->redact, run->options->n_redact);
 	bool written = write_report(run, &path, &err);
 	if (written && run->options->keep_dump)
 		keep_dump(run, path);
@@ -179,6 +194,14 @@ void ct_run_deliver(struct ct_run *run)
 		dprintf(STDERR_FILENO, "cudatrap: the report folder was not written: %s%s%s\n", err.text, err.hint[0] ? "; " : "", err.hint);
 	else if (run->options->also && !ct_report_write_also(run->incident, path, run->options->also, &err))
 		dprintf(STDERR_FILENO, "cudatrap: not all of --also=%s was written: %s\n", run->options->also, err.text);
+}
+
+void ct_run_tell(struct ct_run *run)
+{
+	ct_run_tell_ci(run, run->report_path);
+	ct_run_tell_others(run, run->report_path);
+	if (run->report_id)
+		prune(run);
 }
 
 // ---- The report of a program that goes on for a while ----------------------------------------------------------------------
@@ -256,7 +279,7 @@ int ct_run_conclude(struct ct_run *run)
 	fill_ending(run);
 	diagnose(run->incident);
 	ct_run_deliver(run);
-	ct_run_tell_ci(run, run->report_path);
+	ct_run_tell(run);
 	run->same_end = !trapped;
 	return trapped ? run->options->error_exitcode : run->result.exit_status;
 }

@@ -148,10 +148,17 @@ bool ct_run_prepare(struct ct_run *run, struct ct_error *err);
 void ct_run_done(struct ct_run *run);
 // Writes and shows the report of run->incident.
 void ct_run_deliver(struct ct_run *run);
+// Then: a CI system, --syslog, --on-report; and removes old reports (--keep). Not for a report that is still to be added to.
+void ct_run_tell(struct ct_run *run);
 // Report, exit status.
 int ct_run_conclude(struct ct_run *run);
 // Under a CI system that takes more than an exit status: annotation and summary. report_path may be NULL.
 void ct_run_tell_ci(const struct ct_run *run, const char *report_path);
+// tell.c: runs --on-report and writes to the system's log; their failures are said and change nothing. report_path NULL: none was written.
+void ct_run_tell_others(struct ct_run *run, const char *report_path);
+const char *ct_run_log_line(struct ct_incident *incident, const char *path);
+// One datagram by journald's native protocol to socket_path.
+bool ct_run_log_journal(struct ct_incident *incident, const char *path, const char *socket_path, struct ct_error *err);
 
 // One line about a failure of ours; returns status.
 int ct_run_complain(const struct ct_error *err, int status);

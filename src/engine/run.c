@@ -378,6 +378,8 @@ bool ct_run_prepare(struct ct_run *run, struct ct_error *err)
 	if (!ct_run_make_scratch(run, err))
 		return false;
 	ct_run_find_agent(run);
+	const char *dir = run->options->report_dir;
+	ct_run_setenv(run, "CUDATRAP_DIR", *dir == '/' ? dir : ct_arena_printf(&run->arena, "%s/%s", run->cwd, dir));
 	choose_engine(run);
 	if (!find_gdb(run, err))
 		return false;

@@ -21,6 +21,9 @@ import time
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Tuple
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from check_python import check_python  # noqa: E402
+
 TOP_SRC = Path(os.environ.get("top_srcdir", Path(__file__).resolve().parents[2]))
 TOP_BUILD = Path(os.environ.get("top_builddir", "."))
 KERNELS = ["assert_blocks", "graph_assert", "illegal_address", "launch_configuration", "misaligned_address", "shared_range", "stack_overflow", "trap"]
@@ -311,6 +314,8 @@ def main() -> int:
             check_processes(checks, args.record)
         if not args.only or args.only in "own ending":
             check_own_ending(checks)
+    if not args.only or args.only in "python":
+        check_python(checks, Run, TOP_SRC, TOP_BUILD)
     return checks.done()
 
 
