@@ -55,7 +55,7 @@ class TrapNext(TrapCommand):
             event = heard.event
         if not gdb.selected_inferior().pid:
             show("the program has ended: there was no further fault")
-        elif event is not None and faults.stop_kind(event, False) == "fault" and settings.value("say-why"):
+        elif event is not None and faults.stop_kind(event, False) == "fault" and not stop.report_comes and settings.value("say-why"):
             ask_why()
 
 

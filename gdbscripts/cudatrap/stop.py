@@ -97,6 +97,7 @@ class Stop:
 
 _stop: Optional[Stop] = None
 _adopted: Optional[Json] = None
+report_comes = False  # the front-end's, before the next prompt: nobody else needs to say what happened
 
 
 def current() -> Stop:
@@ -106,7 +107,7 @@ def current() -> Stop:
         raise gdb.GdbError("no program and no GPU core dump is being debugged")
     if _stop is None:
         found = Stop()
-        if not found.state.warps and not found.state.sm_exceptions:
+        if not found.state.warps and not found.state.sm_exceptions and not _adopted:
             raise gdb.GdbError("no kernel is on a GPU here: there is no fault to ask about")
         _stop = found
     return _stop

@@ -47,6 +47,7 @@ struct ct_options {
 	const char *also;        // formats to write into the report folder too, separated by commas; NULL: none
 	const char *commands[CT_MAX_COMMANDS];  // cudatrap shell --command, in order
 	size_t n_commands;
+	bool interactive;  // a cuda-gdb session at the fault
 	bool help, version;
 };
 
