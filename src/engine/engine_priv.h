@@ -131,6 +131,7 @@ void ct_run_session_ended(struct ct_run *run);
 bool ct_run_hold_session(struct ct_run *run, pid_t pid, bool leave, struct ct_error *err);
 // Calls look() when a file comes into the scratch folder, until run->look_done.
 void ct_run_watch_scratch(struct ct_run *run, void (*look)(struct ct_run *run));
+void ct_run_say_plain(const struct ct_run *run);  // when cuda-gdb cannot run the scripts
 const char *ct_run_program(struct ct_run *run);  // our own executable
 bool ct_run_in_scratch(const struct ct_run *run, const char *name);
 

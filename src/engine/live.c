@@ -32,6 +32,8 @@ static bool prepare(struct ct_run *run, struct ct_error *err)
 	};
 	if (!ct_cudagdb_live_argv(&run->arena, &run->gdb, &live, &argv, &environment, err))
 		return false;
+	if (run->interactive)
+		ct_run_say_plain(run);
 	run->target_argv = argv;
 	run->target_environment = environment;
 	return true;

@@ -43,6 +43,13 @@ bool ct_run_want_session(struct ct_run *run, struct ct_error *err)
 	return true;
 }
 
+void ct_run_say_plain(const struct ct_run *run)
+{
+	const char *what = run->gdb.python ? "is older than 12.7" : "has no Python";
+	if (!run->gdb.has_gdb_cuda)
+		dprintf(STDERR_FILENO, "cudatrap: this cuda-gdb (%s) %s: plain cuda-gdb, with " CT_CUDAGDB_PLAIN "\n", run->gdb.version, what);
+}
+
 const char *ct_run_program(struct ct_run *run)
 {
 	char path[4096];
@@ -171,6 +178,7 @@ static bool prepare_session(struct ct_run *run, pid_t pid, bool leave, struct ct
 	const struct ct_cudagdb_session session = {.pid = pid, .scratch_dir = run->scratch, .program = ct_run_program(run), .leave = leave};
 	if (!run->gdb.has_gdb_cuda)
 		ct_run_tell_session(run);  // there are no scripts to wait for it
+	ct_run_say_plain(run);
 	return ct_cudagdb_session_argv(&run->arena, &run->gdb, &session, &run->session_argv, &run->session_environment, err);
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import re
 import signal
 import subprocess
@@ -110,12 +111,28 @@ def test_the_programs_end_is_ours_also_behind_the_prompt() -> None:
         tap.equal(s.quit(kills=False), -signal.SIGSEGV)
 
 
-def waits_in(pid: int, call: str) -> bool:
-    try:
-        with open(f"/proc/{pid}/wchan", encoding="latin-1") as file:
-            return call in file.read()
-    except OSError:
-        return False
+def test_a_fault_is_reported_and_handed_over() -> None:
+    """What cuda-gdb stops at when a CUDA call fails looks the same without a GPU."""
+    if platform.machine() != "x86_64":
+        raise tap.Skip("the program's breakpoint is x86's")
+    with tap.Scratch() as folder:
+        s = Session(folder, "--api-failures", "--", HOST, "breakpoint")
+        first = s.prompt()
+        tap.equal((first.startswith("cudatrap: "), first.count("\n") <= 24), (True, True), first)
+        tap.equal("main" in s.ask("trap host full"), True, s.seen)
+        tap.equal("the debugger does not see" in s.ask("trap log"), False, s.seen)
+        tap.equal("no tensors were read" in s.ask("trap tensors"), True, s.seen)
+        tap.equal("the program has ended" in s.ask("trap next"), True, s.seen)
+        tap.equal("no program" in s.ask("trap why"), True, s.seen)
+        tap.equal(s.quit(kills=False), 99)
+        report = s.report() or ""
+        with open(os.path.join(report, "incident.json"), encoding="utf-8") as file:
+            incident = json.load(file)
+        tap.equal((incident["kind"], incident["ending"]["kind"], incident["engine"]), ("api-error", "exited", "live"))
+        s = Session(folder, "--api-failures", "--", HOST, "breakpoint")
+        s.prompt()
+        tap.equal(s.quit(), 99)
+        tap.equal(leftovers(folder), [])
 
 
 def test_ctrl_c_goes_to_cuda_gdb_and_the_window_follows() -> None:
@@ -178,7 +195,7 @@ def test_a_cuda_gdb_that_dies_leaves_the_terminal_as_it_was() -> None:
 
 
 def test_attach_to_a_running_process_and_let_it_go() -> None:
-    target = subprocess.Popen([HOST, "wait"])
+    target, s = subprocess.Popen([HOST, "wait"]), None
     try:
         with tap.Scratch() as folder:
             s = Session(folder, str(target.pid), start="attach")
@@ -186,14 +203,16 @@ def test_attach_to_a_running_process_and_let_it_go() -> None:
             if "could not attach" in first or "does not let" in first:
                 raise tap.Skip("ptrace is refused here")
             tap.equal("`help trap` lists" in first and "warning" not in first, True, first)
-            tap.equal(s.report() is not None, True, first)
             s.terminal.send(b"\x03")
             s.prompt()
             tap.equal(s.quit(), 0)
+            tap.equal(s.report() is not None, True, s.seen)
             with open(f"/proc/{target.pid}/status", encoding="ascii") as file:
                 tap.equal(re.search(r"TracerPid:\s*(\d+)", file.read())[1], "0")  # type: ignore[index]
             tap.equal(target.poll(), None)
     finally:
+        if s and s.terminal.status is None:
+            os.kill(s.terminal.pid, signal.SIGKILL)  # what is traced ends only when its tracer does
         target.kill()
         target.wait()
 
@@ -205,6 +224,7 @@ def test_wait_opens_the_session_at_the_fault() -> None:
         if "could not attach" in first:
             raise tap.Skip("ptrace is refused here")
         tap.equal((first.count("\n") <= 24, "... `trap report` shows all of it\n" in first), (True, True), first)
+        s.ask("set height 0")
         tap.equal("engine        wait (asked for)" in s.ask("trap report"), True, s.seen)
         tap.equal("fake_launch" in s.ask("trap host") and "fake_launch" in s.ask("trap frame 3") + s.ask("trap up"), True, s.seen)
         tap.equal("can now attach a debugger" in s.ask("trap log"), True, s.seen)
