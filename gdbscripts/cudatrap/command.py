@@ -29,13 +29,17 @@ class TrapCommand(gdb.Command):
         super().__init__(f"trap {self.name}", gdb.COMMAND_STATUS, self.completion)
 
     def invoke(self, argument: str, from_tty: bool) -> None:
-        words = gdb.string_to_argv(argument)
+        words = self.split(argument)
         if not self.arguments[0] <= len(words) <= self.arguments[1]:
             raise self.usage()
         try:
             self.start(words)
         except (tool.ToolError, OSError) as e:
             raise gdb.GdbError(str(e)) from e
+
+    def split(self, argument: str) -> List[str]:
+        """As gdb has it, with quotes."""
+        return gdb.string_to_argv(argument)
 
     def usage(self) -> gdb.GdbError:
         line = next(line for line in (self.__doc__ or "").splitlines() if "Usage:" in line)

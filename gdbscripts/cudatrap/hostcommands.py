@@ -15,7 +15,7 @@ _frame: Dict[int, int] = {}  # of a stop, by its id: the frame that `up` and `do
 
 
 def need_host(found: Stop) -> None:
-    if stop.is_dump():
+    if stop.is_dump() and not found.is_told:
         raise gdb.GdbError("a GPU core dump holds no host stack (run the program under cudatrap: its report has it)")
     if not any(thread.get("frames") or thread.get("python") for thread in found.incident.get("threads", [])):
         raise gdb.GdbError("no host stack could be read")

@@ -60,6 +60,9 @@ class TrapMem(TrapCommand):
 
     name, arguments = "mem", (1, 3)
 
+    def split(self, argument: str) -> List[str]:
+        return argument.split()  # quotes belong to expressions: $trap_tensor("y")
+
     def run(self, found: Stop, words: List[str]) -> None:
         element = shapes.element_of(words[1] if len(words) > 1 else "x8")
         if element is None:

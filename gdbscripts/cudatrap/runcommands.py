@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import os
 import re
-import sys
-from typing import Any, Dict, List, Optional, Set, Tuple
+from typing import Any, List, Optional, Set, Tuple
 
 import gdb
 
@@ -141,24 +140,35 @@ def has_fault() -> bool:
 
 
 QUESTION = "The program waits after a GPU fault; detached, it runs on past it. Detach all the same? (y or n) "
-answers: Dict[str, bool] = {"detach": False}  # asked already
 
 
 def before_detach() -> None:
     pid = gdb.selected_inferior().pid
     if stop.is_dump():
         raise gdb.GdbError("a GPU core dump has no process to let go: `quit` leaves it")  # cuda-gdb 13.0 dies of an internal error
-    if answers["detach"] or not pid or not waits(pid) or not has_fault():
+    if not pid or not waits(pid) or not has_fault():
         return
-    if not sys.__stdin__ or not os.isatty(0):
+    if not os.isatty(0):
         gdb.execute("kill", to_string=True)
         raise gdb.GdbError("the program waited after a GPU fault: it was ended, not let run on past it")
     if not input(QUESTION).strip().lower().startswith("y"):
         raise gdb.GdbError("not detached")
 
 
+class BeforeDetach(gdb.Command):
+    """Of cudatrap, before `detach`: a program that waits after a GPU fault is not let run on past it by mistake."""
+
+    def __init__(self) -> None:
+        super().__init__("cudatrap-before-detach", gdb.COMMAND_NONE)
+
+    def invoke(self, argument: str, from_tty: bool) -> None:
+        before_detach()
+
+
 def guard_detach() -> None:
-    gdb.execute("define hook-detach\npython import cudatrap.runcommands; cudatrap.runcommands.before_detach()\nend", to_string=True)
+    BeforeDetach()
+    # A hook that raises keeps the command from being run.
+    gdb.execute("define hook-detach\ncudatrap-before-detach\nend", to_string=True)
 
 
 COMMANDS = (TrapNext, TrapBreakOn, TrapOnLaunch)
