@@ -225,6 +225,10 @@ def test_wait_opens_the_session_at_the_fault() -> None:
             raise tap.Skip("ptrace is refused here")
         tap.equal((first.count("\n") <= 24, "... `trap report` shows all of it\n" in first), (True, True), first)
         s.ask("set height 0")
+        s.ask("python import cudatrap.runcommands as r; r.has_fault = lambda: True")  # there is no GPU to ask
+        s.terminal.send(b"detach\n")
+        s.terminal.expect(r"Detach all the same\? \(y or n\) ")
+        tap.equal("not detached" in s.ask("n"), True, s.seen)
         tap.equal("engine        wait (asked for)" in s.ask("trap report"), True, s.seen)
         tap.equal("fake_launch" in s.ask("trap host") and "fake_launch" in s.ask("trap frame 3") + s.ask("trap up"), True, s.seen)
         tap.equal("can now attach a debugger" in s.ask("trap log"), True, s.seen)
@@ -235,6 +239,24 @@ def test_wait_opens_the_session_at_the_fault() -> None:
             incident = json.load(file)
         tap.equal((incident["ending"]["kind"], incident["engine"]), ("ended-by-us", "wait"))
         tap.equal(leftovers(folder), [])
+
+
+def test_detaching_in_batch_ends_what_waits() -> None:
+    target = subprocess.Popen([HOST, "wait"], env={**os.environ, "CUDA_DEVICE_WAITS_ON_EXCEPTION": "1"})
+    try:
+        with tap.Scratch() as folder:
+            gdb = tap.drive("find").stdout.decode().split(None, 4)[4].strip()
+            words = [gdb, "-nx", "-q", "-batch", "-x", os.path.join(tap.SCRIPTS, "trap.py"), "-p", str(target.pid)]
+            words += ["-ex", "python import cudatrap.runcommands as r; r.has_fault = lambda: True", "-ex", "detach"]
+            done = subprocess.run(words, env=variables(folder), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=PATIENCE_S, check=False)
+            if b"Operation not permitted" in done.stdout:
+                raise tap.Skip("ptrace is refused here")
+            tap.equal(b"it was ended, not let run on past it" in done.stdout, True, done.stdout.decode())
+            tap.equal(target.wait(PATIENCE_S), -signal.SIGKILL)
+    finally:
+        if target.poll() is None:
+            target.kill()
+            target.wait()
 
 
 def plain(folder: str, *words: str) -> "subprocess.CompletedProcess[str]":

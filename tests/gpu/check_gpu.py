@@ -21,6 +21,9 @@ import time
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Tuple
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import check_sessions  # noqa: E402
+
 TOP_SRC = Path(os.environ.get("top_srcdir", Path(__file__).resolve().parents[2]))
 TOP_BUILD = Path(os.environ.get("top_builddir", "."))
 KERNELS = ["assert_blocks", "graph_assert", "illegal_address", "launch_configuration", "misaligned_address", "shared_range", "stack_overflow", "trap"]
@@ -297,6 +300,10 @@ def main() -> int:
             check_attach(checks, args.record)
         if not args.only or args.only in "processes":
             check_processes(checks, args.record)
+    if not args.only or args.only in "sessions":
+        neutral = [(str(TOP_BUILD.resolve()), "/home/user/build"), (str(TOP_SRC.resolve()), "/home/user/cudatrap"), (os.uname().nodename, "host"),
+                   (sys.executable, "python"), (os.path.dirname(os.path.dirname(sys.executable)), "/home/user/venv")]
+        check_sessions.run(checks, args.record, neutral)
     return checks.done()
 
 
