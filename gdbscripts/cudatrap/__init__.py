@@ -13,6 +13,7 @@ collect.py   the GPU's state, through gdb.cuda and expressions, as the dict that
 emit.py      a dict to a file, all of it or nothing
 main.py      what the front-end runs: attach or open, collect, emit, let go
 live.py      what the front-end runs when the whole program runs under cuda-gdb
+livesession.py  the same with a person at the terminal
 session.py   what the front-end runs when a person shall look into a process that runs already
 handover.py  from the scripts to that person: a quiet start, the front-end's report, the prompt
 faults.py    what kind of stop a stop is

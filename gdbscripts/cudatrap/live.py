@@ -13,7 +13,6 @@ CUDATRAP_GDB_AFTER         end: end the program by SIGABRT after the first fault
 CUDATRAP_GDB_FDS           "3 4 5": descriptors that are the program's standard input, output and error
 CUDATRAP_GDB_CORE          the program's soft limit for core files, as the shell's ulimit writes it
 CUDATRAP_GDB_BREAK         device functions to stop in, separated by commas
-CUDATRAP_GDB_SESSION       set: a person is at the terminal (handover.py); the prompt comes at the first fault, at Ctrl-C and at a fatal signal
 CUDATRAP_GDB_API_FAILURES  not empty: stop at CUDA calls that fail
 CUDATRAP_KEEP_NAME         value of variable NAME for the program, where cuda-gdb itself needs another or none
 CUDATRAP_KEPT              names of all such variables, separated by spaces: those without a CUDATRAP_KEEP_ were not set
@@ -29,7 +28,7 @@ from typing import Any, Dict, List, Mapping, Optional
 
 import gdb
 
-from . import collect, emit, faults, handover, hoststacks, stop
+from . import collect, emit, faults, hoststacks
 
 # More faults than this in one run tell nothing new.
 MAX_FAULTS = 16
@@ -49,17 +48,8 @@ QUIET = (
     "handle SIGTRAP stop print nopass",
 )
 
-# On top of these when a person is at the terminal.
-QUIET_FOR_PEOPLE = (
-    "handle SIGINT stop print nopass",
-    "handle SIGSEGV SIGBUS SIGILL SIGFPE SIGABRT stop print pass",
-)
-
 
 def run() -> None:
-    if os.environ.get("CUDATRAP_GDB_SESSION"):
-        PeoplesSession(os.environ).run()
-        return
     session = Session(os.environ)
     session.prepare()
     session.loop()
@@ -171,63 +161,6 @@ class Session:
         number = gdb.convenience_variable("_exitsignal")
         if number is not None:
             self.update(signaled=int(number))
-
-
-class PeoplesSession(Session):
-    """One run of the program with a person at the terminal."""
-
-    def __init__(self, environment: Mapping[str, str]) -> None:
-        super().__init__(environment)
-        self.path = environment["CUDATRAP_GDB_SESSION"]
-        self.pending = False
-
-    def run(self) -> None:
-        try:
-            self.prepare()
-            handover.prepare()
-            for command in QUIET_FOR_PEOPLE:
-                gdb.execute(command, to_string=True)
-            self.loop()
-        finally:
-            handover.speak()
-        if not gdb.selected_inferior().pid:
-            gdb.execute(f"quit {self.exit_status()}")  # nothing to look at
-        self.say_where()
-        handover.to_prompt()
-        gdb.events.stop.connect(self.on_later_stop)
-        gdb.events.before_prompt.connect(self.before_prompt)
-
-    def next_command(self) -> str:
-        kind = faults.stop_kind(self.last_stop, bool(self.environment.get("CUDATRAP_GDB_API_FAILURES")))
-        if kind == "host-trap":
-            return "signal SIGTRAP"
-        if kind == "assert-entry":
-            return super().next_command()
-        if kind != "other":
-            self.record(kind)
-        return ""
-
-    def record(self, kind: str) -> None:
-        super().record(kind)
-        if self.n_faults == 1:
-            handover.tell_fault(self.path)
-
-    def say_where(self) -> None:
-        """At a stop that is no fault: the report speaks of the others."""
-        if not self.n_faults:
-            name = getattr(self.last_stop, "stop_signal", "")
-            gdb.write(f"cudatrap: the program stands{' at ' + name if name else ''}: no GPU fault so far (`continue` goes on)\n")
-
-    # -- after the first prompt the person runs the program
-
-    def on_later_stop(self, event: Any) -> None:
-        if not self.n_faults and faults.stop_kind(event, False) == "fault":
-            self.pending = stop.report_comes = True
-
-    def before_prompt(self) -> None:
-        if self.pending:
-            self.pending = stop.report_comes = False
-            self.record("fault")
 
 
 def wrapper(environment: Mapping[str, str]) -> str:

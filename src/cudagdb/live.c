@@ -30,6 +30,9 @@ static const char *const kept[] = {
 
 #define RUN_LIVE "python import os, sys; sys.path.insert(0, os.environ['CUDATRAP_GDBSCRIPTS']); import cudatrap.live; cudatrap.live.run()"
 
+#define RUN_LIVE_SESSION \
+	"python import os, sys; sys.path.insert(0, os.environ['CUDATRAP_GDBSCRIPTS']); import cudatrap.livesession; cudatrap.livesession.run()"
+
 struct words {
 	struct ct_arena *arena;
 	char **rows;
@@ -178,7 +181,6 @@ bool ct_cudagdb_live_argv(struct ct_arena *arena, const struct ct_cudagdb *gdb, 
 	static const char *const batch[] = {"-batch", "-iex", "set width 0", "-iex", "set height 0"};
 	static const char *const options[] = {
 		"-nx", "-q", "-iex", "set pagination off", "-iex", "set confirm off", "-iex", "set auto-load off", "-iex", "set debuginfod enabled off",
-		"-ex", RUN_LIVE, "--args",
 	};
 	struct words words = {.arena = arena};
 	add(&words, "/bin/sh");
@@ -195,6 +197,9 @@ bool ct_cudagdb_live_argv(struct ct_arena *arena, const struct ct_cudagdb *gdb, 
 	}
 	for (size_t i = 0; i < CT_COUNT(options); i++)
 		add(&words, options[i]);
+	add(&words, "-ex");
+	add(&words, live->interactive ? RUN_LIVE_SESSION : RUN_LIVE);
+	add(&words, "--args");
 	for (char **p = program; *p; p++)
 		add(&words, *p);
 	add(&words, NULL);

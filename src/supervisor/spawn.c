@@ -155,6 +155,10 @@ pid_t ct_supervisor_spawn_helper(struct ct_supervisor *s, int (*entry)(void *con
 
 pid_t ct_supervisor_spawn_front(struct ct_supervisor *s, int (*entry)(void *context), void *context, struct ct_error *err)
 {
+	if (!ct_supervisor_terminal_can_lend(s)) {
+		ct_fail(err, CT_UNAVAILABLE, "there is no terminal for a session: this job is in the background");
+		return -1;
+	}
 	pid_t parent = getpid(), pid = fork();
 	if (pid < 0) {
 		ct_fail_errno(err, "fork");

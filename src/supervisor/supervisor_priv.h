@@ -155,6 +155,7 @@ bool ct_supervisor_terminal_is_ours(const struct ct_supervisor *s);  // we are t
 void ct_supervisor_terminal_give(struct ct_supervisor *s);
 void ct_supervisor_terminal_take(struct ct_supervisor *s);
 void ct_supervisor_terminal_close(struct ct_supervisor *s);
+bool ct_supervisor_terminal_can_lend(const struct ct_supervisor *s);
 void ct_supervisor_terminal_lend(struct ct_supervisor *s, pid_t group);  // the modes of the start, Ctrl-Z off
 void ct_supervisor_terminal_return(struct ct_supervisor *s);             // when that child has ended
 void ct_supervisor_target_stopped(struct ct_supervisor *s, int number);

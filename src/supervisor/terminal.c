@@ -79,6 +79,12 @@ void ct_supervisor_terminal_close(struct ct_supervisor *s)
 	s->terminal.fd = -1;
 }
 
+bool ct_supervisor_terminal_can_lend(const struct ct_supervisor *s)
+{
+	pid_t front = s->terminal.fd >= 0 ? tcgetpgrp(s->terminal.fd) : -1;
+	return front > 0 && (front == getpgrp() || front == s->target);  // else it is the shell's
+}
+
 void ct_supervisor_terminal_lend(struct ct_supervisor *s, pid_t group)
 {
 	if (s->terminal.fd < 0)

@@ -6,6 +6,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -133,6 +134,20 @@ def a_session_that_never_was_still_gives_a_report(b: Bench) -> None:
     (report,) = b.reports()
     assert "had read the GPU" in (report / "incident.json").read_text()
     assert b.leftovers() == []
+
+
+@test
+def a_job_in_the_background_does_not_take_the_terminal(b: Bench) -> None:
+    b.gdb.write_text(SCRIPTED)
+    words = " ".join(shlex.quote(word) for word in b.command(["-i", "-e", "wait"], [APP, "assert", "3"]))
+    shell = Terminal(["bash", "--norc", "--noprofile", "--noediting", "-i"], {**b.env, "PS1": "PROMPT> ", "HISTFILE": "/dev/null"})
+    shell.expect("PROMPT> ")
+    shell.send(f"{words} & wait $!; echo status $?\n".encode())
+    shell.expect("there is no terminal for a session: this job is in the background")
+    shell.expect("status 99")
+    shell.send(b"exit\n")
+    shell.end()
+    assert len(b.reports()) == 1
 
 
 @test

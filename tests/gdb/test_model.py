@@ -355,7 +355,7 @@ class Breakpoint(Event):
 
 
 def test_stops_are_told_apart() -> None:
-    live = with_gdb("live")
+    faults = with_gdb("faults")
     fake = sys.modules["gdb"]
     fake.SignalEvent, fake.BreakpointEvent = Signal, Breakpoint  # type: ignore[attr-defined]
     information = {"si_signo": 5, "si_code": -6}
