@@ -26,7 +26,9 @@ class TrapCommand(gdb.Command):
     completion = gdb.COMPLETE_NONE
 
     def __init__(self) -> None:
-        super().__init__(f"trap {self.name}", gdb.COMMAND_STATUS, self.completion)
+        # A class of completion would keep gdb from asking complete().
+        completion = () if hasattr(self, "complete") else (self.completion,)
+        super().__init__(f"trap {self.name}", gdb.COMMAND_STATUS, *completion)
 
     def invoke(self, argument: str, from_tty: bool) -> None:
         words = self.split(argument)
@@ -51,6 +53,19 @@ class TrapCommand(gdb.Command):
 
     def run(self, found: Stop, words: List[str]) -> None:
         raise NotImplementedError
+
+
+class Completed(TrapCommand):
+    """One with words that TAB knows."""
+
+    def known(self) -> List[str]:
+        raise NotImplementedError
+
+    def complete(self, text: str, word: str) -> List[str]:
+        # gdb replaces `word`, which begins behind the last character that it takes for a break; names of tensors have such characters.
+        skipped = len(text) - len(word) if " " not in text else len(text.rpartition(" ")[2]) - len(word)
+        wanted = text.rpartition(" ")[2]
+        return [name[skipped:] for name in self.known() if name.startswith(wanted)]
 
 
 def show(text: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any, List
 import gdb
 
 from . import collect, emit, hostcommands, image, kernelargs, memcommands, model, printers, runcommands, settings, shellvalues, stop, tool
-from .command import Trap, TrapCommand, show
+from .command import Completed, Trap, TrapCommand, show
 from .model import Dim3, Json
 from .stop import Place, Stop
 
@@ -43,11 +43,14 @@ class TrapWhy(TrapCommand):
         show(tool.ask("why", found.incident))
 
 
-class TrapThreads(TrapCommand):
+class TrapThreads(Completed):
     """Show the groups of failing threads, or of all threads, and where they stand.
     Usage: trap threads [all]"""
 
     name, arguments = "threads", (0, 1)
+
+    def known(self) -> List[str]:
+        return ["all"]
 
     def run(self, found: Stop, words: List[str]) -> None:
         if words not in ([], ["all"]):

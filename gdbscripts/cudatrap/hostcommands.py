@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Optional
 import gdb
 
 from . import shapes, stop, tool
-from .command import TrapCommand, show
+from .command import Completed, TrapCommand, show
 from .stop import Stop
 
 _frame: Dict[int, int] = {}  # of a stop, by its id: the frame that `up` and `down` go from
@@ -21,11 +21,14 @@ def need_host(found: Stop) -> None:
         raise gdb.GdbError("no host stack could be read")
 
 
-class TrapHost(TrapCommand):
+class TrapHost(Completed):
     """Show the host stack that launched the kernel, of all threads, or frame by frame.
     Usage: trap host [all | full]"""
 
     name, arguments = "host", (0, 1)
+
+    def known(self) -> List[str]:
+        return ["all", "full"]
 
     def run(self, found: Stop, words: List[str]) -> None:
         if words not in ([], ["all"], ["full"]):
@@ -79,11 +82,14 @@ class TrapDown(TrapCommand):
         go_to_frame(found, at - 1)
 
 
-class TrapPython(TrapCommand):
+class TrapPython(Completed):
     """Show the Python frames of all host threads, or the tensors that each frame knows.
     Usage: trap python [locals]"""
 
     name, arguments = "python", (0, 1)
+
+    def known(self) -> List[str]:
+        return ["locals"]
 
     def run(self, found: Stop, words: List[str]) -> None:
         if words not in ([], ["locals"]):

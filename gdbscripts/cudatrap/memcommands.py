@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Optional, Tuple
 import gdb
 
 from . import arguments, kernelargs, settings, shapes, stop
-from .command import TrapCommand, show
+from .command import Completed, TrapCommand, show
 from .shapes import Array, ShapeError
 from .stop import Stop
 
@@ -125,7 +125,12 @@ def array_named(found: Stop, name: str) -> Array:
     raise gdb.GdbError(f"'{name}' has no elements in GPU memory: {shapes.tensor_text(rows[0])}")
 
 
-class TrapTensors(TrapCommand):
+class TensorNames(Completed):
+    def known(self) -> List[str]:
+        return sorted({row.get("name", "") for row in stop.seen_tensors()})
+
+
+class TrapTensors(TensorNames):
     """List the tensors that the Python frames name, or those of one name.
     Usage: trap tensors [NAME]"""
 
@@ -141,7 +146,7 @@ class TrapTensors(TrapCommand):
             show(shapes.tensor_text(row))
 
 
-class TrapTensor(TrapCommand):
+class TrapTensor(TensorNames):
     """Show elements of a tensor, read from device memory.
     Usage: trap tensor NAME | argN [INDEX]
 

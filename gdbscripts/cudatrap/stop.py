@@ -113,6 +113,11 @@ def current() -> Stop:
     return _stop
 
 
+def seen_tensors() -> List[Json]:
+    """Without reading anything: for completion, which must not stop the person."""
+    return (_adopted or {}).get("tensors", [])
+
+
 def is_dump() -> bool:
     """cuda-gdb gives the target of a GPU core dump the short name `cudacore`."""
     connection = getattr(gdb.selected_inferior(), "connection", None)

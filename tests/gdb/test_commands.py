@@ -186,6 +186,12 @@ def test_help_of_every_command_is_in_the_manual() -> None:
         tap.equal(f".BI $ {function}" in manual.replace("$trap", "$ trap"), True, function)
 
 
+def test_words_are_completed() -> None:
+    got = session("complete trap tensor model.w", "complete trap tensors t", "complete trap host f", "complete trap threads ", "complete trap py")
+    tap.equal(got[0:4], ["trap tensor model.weight\n", "trap tensors target\n", "trap host full\n", "trap threads all\n"])
+    tap.equal(got[4], "trap python\n")
+
+
 def test_settings_are_checked() -> None:
     got = ask("", "set trap elements 5", "show trap elements", "set trap elements 0", "show trap elements", "set trap say-why maybe", "show trap")
     tap.equal(got[0:4], ["", "trap elements is 5.\n", "trap elements: a number from 1 on\n", "trap elements is 5.\n"])
