@@ -21,6 +21,9 @@ SKIPPED_AT_ONCE = 64  # a strided row is read whole when it is not longer than s
 
 def read_memory(address: int, size: int) -> bytes:
     """Global memory, in pieces, so that Ctrl-C is heard in between."""
+    if not any(True for _ in gdb.cuda.devices()):
+        # cuda-gdb 13.0 gives bytes of its own then, and no error.
+        raise gdb.GdbError("no GPU is at work in this program: there is no memory of it to read")
     parts = []
     try:
         for at in range(0, size, CHUNK):

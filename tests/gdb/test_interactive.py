@@ -229,7 +229,7 @@ def test_wait_opens_the_session_at_the_fault() -> None:
         for command in ("trap args", "trap regs", "trap stack", "trap source", "trap asm", "trap thread", "trap mem arg0"):
             tap.equal(s.ask(command), no_focus, command)
         tap.equal(s.ask("trap thread 1"), "there is no failing thread 1: none is known\n")
-        tap.equal(s.ask("trap mem 0x1000"), "16 bytes at 0x1000: the debugger could not read GPU memory there\n")
+        tap.equal(s.ask("trap mem 0x1000"), "no GPU is at work in this program: there is no memory of it to read\n")
         tap.equal("-1 is in no argument" in s.ask("trap find -1"), True, s.seen)
         tap.equal(s.ask("trap values"), "no values are known here: `trap args` shows what the kernel was given\n")
         s.ask("python import cudatrap.runcommands as r; r.has_fault = lambda: True")  # there is no GPU to ask

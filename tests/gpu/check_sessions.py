@@ -101,6 +101,7 @@ KERNEL_STEPS: Steps = [
     ("trap thread 999999 0", [r"out of range: \(0,0,0\) to"]),
     ("trap args", [r"arg0 "]),
     ("trap mem arg1 int64 4", [r":  0  1  3  0"]),
+    ("trap mem 0x10 x8 16", [r"the debugger could not read GPU memory there"]),
     ("trap find -1", [r"\[517\] = -1"]),
     ("trap values", []),
     ("trap stack", [r"#0"]),
