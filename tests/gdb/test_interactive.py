@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import termios
-import time
 from typing import Dict, List, Optional, Tuple
 
 sys.dont_write_bytecode = True
@@ -54,6 +53,17 @@ class Session:
     def ask(self, command: str) -> str:
         self.terminal.send(command.encode() + b"\n")
         return self.prompt().split("\n", 1)[-1]
+
+    def width(self) -> int:
+        """As cuda-gdb has it. A changed window or Ctrl-C shows the prompt once more: the answer and the prompt behind it are waited for."""
+        self.terminal.send(b"show width\n")
+        found = self.terminal.expect(r"in a line is (\d+)\.\r\n" + PROMPT)
+        return int(found[1])
+
+    def until_the_program_has_the_keyboard(self) -> None:
+        """A Ctrl-C before that would be for cuda-gdb's own work."""
+        gdb = os.getpgid(gdb_below(self.terminal.pid))
+        harness.until(lambda: os.tcgetpgrp(self.terminal.fd) != gdb, "the program to have the keyboard")
 
     def quit(self, kills: bool = True) -> int:
         self.terminal.send(b"quit\n")
@@ -139,16 +149,17 @@ def test_ctrl_c_goes_to_cuda_gdb_and_the_window_follows() -> None:
     with tap.Scratch() as folder:
         s = Session(folder, "--", "/bin/sh", "-c", "echo ready; exec sleep 600")
         s.terminal.expect("ready")
-        time.sleep(0.5)  # until the shell is the other program: a Ctrl-C in between would only come earlier
+        s.until_the_program_has_the_keyboard()
         s.terminal.send(b"\x03")
         tap.equal("the program stands at SIGINT" in s.prompt(), True, s.seen)
         s.terminal.resize(30, 99)
-        harness.until(lambda: "99" in s.ask("show width"), "cuda-gdb to hear of the window")
+        harness.until(lambda: s.width() == 99, "cuda-gdb to hear of the window")
         s.terminal.send(b"\x03")  # at the prompt it only ends the line
         s.prompt()
+        s.width()
         s.terminal.send(b"continue\n")
         s.terminal.expect("Continuing")
-        time.sleep(0.5)
+        s.until_the_program_has_the_keyboard()
         s.terminal.send(b"\x03")
         tap.equal("SIGINT" in s.prompt(), True, s.seen)
         tap.equal(s.quit(), 0)
