@@ -31,6 +31,7 @@ def run() -> None:
         gdb.execute(f"attach {int(environment['CUDATRAP_GDB_PID'])}")
         document = collect.collect()
     except gdb.error as e:
+        gdb.write(f"{e}\n")  # the front-end knows some of these words
         handover.speak()
         gdb.write(f"cudatrap: cuda-gdb could not attach: {' '.join(str(e).split())}\n", gdb.STDERR)
         gdb.execute("quit 1")

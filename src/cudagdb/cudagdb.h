@@ -110,6 +110,8 @@ struct ct_cudagdb_session {
 // writes nothing. argv and environment end in NULL and live in the arena.
 bool ct_cudagdb_session_argv(struct ct_arena *arena, const struct ct_cudagdb *gdb, const struct ct_cudagdb_session *session, char ***ret_argv,
 			     char ***ret_environment, struct ct_error *err);
+// Why the session's cuda-gdb ended before it had read the GPU, from what it said. Returns false.
+bool ct_cudagdb_session_explain(const char *scratch_dir, struct ct_error *err);
 #define CT_CUDAGDB_PLAIN "trap-why, trap-threads, trap-thread, trap-stack, trap-regs, trap-asm"
 
 // Removes what a cuda-gdb that was ended leaves in TMPDIR/cuda-dbg: of the last one that worked in scratch_dir, and of live_pid (0: none), which had tmpdir

@@ -75,3 +75,13 @@ bool ct_cudagdb_session_argv(struct ct_arena *arena, const struct ct_cudagdb *gd
 	*ret_environment = ct_environ_for_gdb(arena, environ, settings);
 	return true;
 }
+
+bool ct_cudagdb_session_explain(const char *scratch_dir, struct ct_error *err)
+{
+	CT_AUTO(ct_auto_str) struct ct_str path = CT_STR_INIT;
+	CT_AUTO(ct_auto_str) struct ct_str log = CT_STR_INIT;
+	ct_str_addf(&path, "%s/" CT_CUDAGDB_LOG, scratch_dir);
+	if (ct_read_file(ct_str_text(&path), CT_CUDAGDB_LOG_LIMIT, &log, NULL) && ct_cudagdb_known_reason(ct_str_text(&log), err))
+		return false;
+	return ct_fail(err, CT_SYSTEM, "the session's cuda-gdb ended before it had read the GPU");
+}

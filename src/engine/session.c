@@ -168,8 +168,11 @@ static void take_gpu(struct ct_run *run)
 
 static void tell_without_gpu(struct ct_run *run)
 {
-	if (!run->session_told && run->gdb.has_gdb_cuda)
-		ct_incident_add_collector(run->incident, "gpu", CT_COLLECTOR_FAILED, 0, "the session's cuda-gdb ended before it had read the GPU");
+	struct ct_error err = CT_ERROR_INIT;
+	if (!run->session_told && run->gdb.has_gdb_cuda && !ct_cudagdb_session_explain(run->scratch, &err)) {
+		const char *why = err.hint[0] ? ct_arena_printf(&run->incident->arena, "%s (%s)", err.text, err.hint) : err.text;
+		ct_incident_add_collector(run->incident, "gpu", CT_COLLECTOR_FAILED, 0, ct_arena_strdup(&run->incident->arena, why));
+	}
 	ct_run_tell_session(run);
 }
 
@@ -188,6 +191,15 @@ static int become_session(void *context)
 	dup2(STDOUT_FILENO, STDERR_FILENO);
 	execve(run->session_argv[0], run->session_argv, run->session_environment);
 	return 127;
+}
+
+// A cuda-gdb that was killed leaves a folder in the TMPDIR that it shared with the process.
+static void clean_up_after(const struct ct_run *run, pid_t session)
+{
+	static const char name[] = "TMPDIR=";
+	for (char **e = run->session_environment; *e; e++)
+		if (ct_starts_with(*e, name))
+			ct_cudagdb_clean_up(run->scratch, session, *e + sizeof name - 1);
 }
 
 // ---- Under the supervisor -------------------------------------------------------------------------------------------
@@ -210,6 +222,7 @@ void ct_run_open_session(struct ct_run *run)
 
 void ct_run_session_ended(struct ct_run *run)
 {
+	clean_up_after(run, run->session);
 	run->session = 0;
 	take_gpu(run);
 	tell_without_gpu(run);
@@ -251,6 +264,7 @@ bool ct_run_hold_session(struct ct_run *run, pid_t pid, bool leave, struct ct_er
 	signal(SIGQUIT, SIG_IGN);
 	signal(SIGTTOU, SIG_IGN);
 	wait_for_session(run, session);
+	clean_up_after(run, session);
 	tcsetpgrp(STDIN_FILENO, getpgrp());
 	if (has_modes)
 		tcsetattr(STDIN_FILENO, TCSADRAIN, &modes);

@@ -47,7 +47,8 @@ SILENT = r"""#!/bin/sh
 case "$*" in
 *'show version'*) echo 'NVIDIA (R) cuda-gdb 13.0'; echo 'ct-python 3.11.2 ct-cuda 1'; exit 0 ;;
 esac
-echo 'no such process, says this one'
+echo 'no words, says this one'
+echo 'ptrace: Operation not permitted.' >> "$CUDATRAP_GDB_LOG"
 exit 1
 """
 PLAIN = r"""#!/bin/sh
@@ -132,8 +133,17 @@ def a_session_that_never_was_still_gives_a_report(b: Bench) -> None:
     status, rest = s.end()
     assert status == 99 and "says this one" in rest, (status, rest)
     (report,) = b.reports()
-    assert "had read the GPU" in (report / "incident.json").read_text()
+    assert "the kernel does not let cuda-gdb attach to the process (in a container" in (report / "incident.json").read_text()
     assert b.leftovers() == []
+
+
+@test
+def what_a_killed_session_leaves_in_the_temporary_folder_is_removed(b: Bench) -> None:
+    s = Session(b, SCRIPTED.replace("cp ", 'mkdir -p "$TMPDIR/cuda-dbg/$$/session1"; cp ', 1), ["-e", "wait"], [APP, "assert", "3"])
+    s.prompt()
+    assert list(b.dir.glob("cuda-dbg/*"))
+    assert s.end("die")[0] == 99
+    assert list(b.dir.glob("cuda-dbg/*")) == []
 
 
 @test
