@@ -89,7 +89,7 @@ class LaunchStop(gdb.Breakpoint):
 
     def __init__(self, kernel: str) -> None:
         super().__init__(kernel)
-        self.kernel, self.seen = kernel, set()  # type: str, Set[Any]
+        self.seen: Set[Tuple[int, int]] = set()  # device and grid
 
     def stop(self) -> bool:
         try:
@@ -98,11 +98,9 @@ class LaunchStop(gdb.Breakpoint):
             return True
         if at is None:
             return False  # the host's stub of the same name: the device comes next
-        grid = getattr(at, "grid_id", None)
-        if grid is not None and grid in self.seen:
-            return False
-        self.seen.add(grid)
-        return True
+        known = (at.dev_id, at.grid_id) in self.seen
+        self.seen.add((at.dev_id, at.grid_id))
+        return not known
 
 
 class TrapOnLaunch(TrapCommand):

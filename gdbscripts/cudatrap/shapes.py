@@ -111,7 +111,8 @@ class Array(NamedTuple):
 
     def head(self) -> str:
         stride = "" if self.is_dense else f"  stride {list(self.stride)}"
-        return f"{self.name}  {self.dtype or 'elements of an unknown type'} {list(self.shape)}{stride}  at {self.address:#x}" + (f"  {self.where}" if self.where else "")
+        where = f"  {self.where}" if self.where else ""
+        return f"{self.name}  {self.dtype or 'elements of an unknown type'} {list(self.shape)}{stride}  at {self.address:#x}{where}"
 
 
 def array_of_row(row: Json) -> Optional[Array]:

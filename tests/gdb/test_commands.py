@@ -186,6 +186,14 @@ def test_help_of_every_command_is_in_the_manual() -> None:
         tap.equal(f".BI $ {function}" in manual.replace("$trap", "$ trap"), True, function)
 
 
+def test_a_launch_stops_once() -> None:
+    ask_twice = (
+        "python import cudatrap.runcommands as r, types; s = types.SimpleNamespace(seen=set()); "
+        "print([r.LaunchStop.stop(s) for _ in range(3)], s.seen)"
+    )
+    tap.equal(ask("assert.line", ask_twice), ["[True, False, False] {(0, 2)}\n"])
+
+
 def test_words_are_completed() -> None:
     got = session("complete trap tensor model.w", "complete trap tensors t", "complete trap host f", "complete trap threads ", "complete trap py")
     tap.equal(got[0:4], ["trap tensor model.weight\n", "trap tensors target\n", "trap host full\n", "trap threads all\n"])
