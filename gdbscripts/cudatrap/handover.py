@@ -71,7 +71,7 @@ def tell_fault(path: str) -> None:
         gdb.write(f"trap: {path}: {e}\n")
 
 
-def to_prompt() -> None:
+def to_prompt(note: str = "") -> None:
     for command in FOR_PEOPLE:
         gdb.execute(command, to_string=True)
-    gdb.write("`help trap` lists what can be asked here.\n")
+    gdb.write(f"`help trap` lists what can be asked here{note}.\n")

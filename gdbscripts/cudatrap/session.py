@@ -37,10 +37,12 @@ def run() -> None:
         gdb.execute("quit 1")
     handover.speak()
     emit.write(environment["CUDATRAP_GDB_OUT"], document)
-    if environment.get("CUDATRAP_GDB_AFTER") == "leave":
+    leaves = environment.get("CUDATRAP_GDB_AFTER") == "leave"
+    if leaves:
         gdb.events.gdb_exiting.connect(leave)
     handover.tell_fault(environment["CUDATRAP_GDB_SESSION"])
-    handover.to_prompt()
+    # gdb's own question at the end speaks of detaching.
+    handover.to_prompt("; at `quit` the program does not run on past its fault" if leaves else "")
 
 
 def leave(event: Any) -> None:

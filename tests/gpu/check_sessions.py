@@ -90,8 +90,8 @@ def drive(check: Check, name: str, session: Session, first: List[str], steps: St
         text = session.transcript
         for old, new in [(str(session.dir / "reports"), "cudatrap-reports"), *neutral]:
             text = re.sub(rf"(?<![\w-]){re.escape(old)}(?![\w-])", new, text) if old else text
-        (record / name).mkdir(parents=True, exist_ok=True)
-        (record / name / "transcript.txt").write_text(text)
+        record.mkdir(parents=True, exist_ok=True)
+        (record / f"{name}.txt").write_text(text)  # a file, no folder: it is no report
 
 
 KERNEL_STEPS: Steps = [
