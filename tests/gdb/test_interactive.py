@@ -205,6 +205,24 @@ def test_a_cuda_gdb_that_dies_leaves_the_terminal_as_it_was() -> None:
         s.end()
 
 
+def test_ctrl_z_and_fg_as_with_any_job() -> None:
+    with tap.Scratch() as folder:
+        shell = harness.Shell(variables(folder))
+        shell.type(f"{CUDATRAP} -i -o {folder}/reports -- {HOST} kill 11")
+        shell.expect(PROMPT)
+        shell.send(b"\x1a")
+        tap.equal(b"Stopped" in shell.prompt(), True)
+        shell.foreground()
+        shell.send(b"print 4242 + 1\n")
+        shell.expect("= 4243\r\n" + PROMPT)
+        shell.send(b"quit\n")
+        shell.expect(r"y or n\) ")
+        shell.send(b"y\n")
+        shell.prompt()
+        tap.equal(shell.do("echo status $?").strip(), b"status 0")
+        shell.leave()
+
+
 def test_attach_to_a_running_process_and_let_it_go() -> None:
     target, s = subprocess.Popen([HOST, "wait"]), None
     try:
