@@ -56,6 +56,7 @@ struct ct_options {
 	size_t n_redact;
 	bool syslog;
 	const char *config_warning;  // why a file was not read, for the caller to say; NULL: nothing
+	bool interactive;  // a cuda-gdb session at the fault
 	bool help, version;
 };
 

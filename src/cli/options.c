@@ -12,7 +12,7 @@
 enum option_id {
 	OPT_ENGINE = 256, OPT_ASYNC, OPT_AFTER_FAULT, OPT_API_FAILURES, OPT_ERROR_EXITCODE, OPT_TIMEOUT, OPT_GRACE, OPT_ENDING_LIMIT, OPT_DEADLINE, OPT_CUDA_GDB,
 	OPT_DUMP, OPT_KEEP_DUMP, OPT_DUMP_LIMIT, OPT_REPORT_DIR, OPT_JOB_DIR, OPT_SINCE, OPT_KNOWN, OPT_JOB, OPT_ALSO, OPT_KEEP, OPT_KEEP_DAYS, OPT_ON_REPORT, OPT_REDACT, OPT_SYSLOG, OPT_FORMAT, OPT_RAW, OPT_COMMAND, OPT_COLOR,
-	OPT_WIDTH, OPT_NATIVE, OPT_WATCH_STDOUT, OPT_QUIET, OPT_VERBOSE, OPT_HELP, OPT_VERSION,
+	OPT_WIDTH, OPT_NATIVE, OPT_WATCH_STDOUT, OPT_INTERACTIVE, OPT_QUIET, OPT_VERBOSE, OPT_HELP, OPT_VERSION,
 };
 
 struct option_row {
@@ -55,6 +55,7 @@ static const struct option_row rows[] = {
 	{OPT_WIDTH, 0, "width", "COLUMNS", "of the text report (default: the terminal's, else 80)"},
 	{OPT_NATIVE, 0, "native", NULL, "show all native frames in the report"},
 	{OPT_WATCH_STDOUT, 0, "watch-stdout", NULL, "look for assert lines on standard output too"},
+	{OPT_INTERACTIVE, 'i', "interactive", NULL, "stop at the fault in a cuda-gdb session on this terminal (engine live, or wait); also of `cudatrap attach`"},
 	{OPT_QUIET, 'q', "quiet", NULL, "no report on standard error, only the report folder"},
 	{OPT_VERBOSE, 'v', "verbose", NULL, "say what is done; cuda-gdb's own output too"},
 	{OPT_HELP, 'h', "help", NULL, "this text"},
@@ -244,6 +245,9 @@ static bool apply(struct ct_options *o, const struct option_row *row, const char
 		return true;
 	case OPT_WATCH_STDOUT:
 		o->watch_stdout = true;
+		return true;
+	case OPT_INTERACTIVE:
+		o->interactive = true;
 		return true;
 	case OPT_QUIET:
 		o->quiet = true;

@@ -189,7 +189,8 @@ static void collect_waiting(const struct ct_collect_job *job, struct ct_incident
 	unwind_native(job, incident);
 	join_stacks(job, incident, &s);
 	save(job, incident);
-	read_gpu(job, incident);
+	if (!job->leave_gpu)
+		read_gpu(job, incident);
 }
 
 typedef bool take_part(struct ct_incident *incident, const char *text, size_t length, struct ct_error *err);
