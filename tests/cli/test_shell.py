@@ -33,7 +33,8 @@ def dump(name: str) -> str:
 
 def environment(home: str, **more: str) -> Dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name.startswith(("ASAN", "UBSAN", "LSAN")) or name == "PATH"}
-    return {**kept, "HOME": home, "TERM": "dumb", "INPUTRC": "/dev/null", "LC_ALL": "C.UTF-8", **more}
+    return {**kept, "HOME": home, "TERM": "dumb", "INPUTRC": "/dev/null", "LC_ALL": "C.UTF-8",
+            "CUDATRAP_DATA": str(SRC / "data"), **more}
 
 
 def run(*arguments: str, given: str = "") -> Tuple[int, str]:
