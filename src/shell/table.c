@@ -1,5 +1,6 @@
 // The table of commands: what they are called, what they take, what help says, which function runs.
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <stdint.h>
 #include <string.h>
 
 #include "cli/cli.h"
@@ -39,6 +40,9 @@ static const struct command commands[] = {
 	{{"environment", "", "show environment, versions and how the run ended"}, 0, 0, ct_shell_run_environment},
 	{{"collectors", "", "show what was read, how long it took, and what failed"}, 0, 0, ct_shell_run_collectors},
 	{{"raw", "", "show every table of the dump"}, 0, 0, ct_shell_run_raw},
+	{{"next", "", "run to the next fault: only with a running program, in cuda-gdb"}, 0, 0, ct_shell_run_live},
+	{{"break-on", "KERNEL [if CONDITION]", "stop in a kernel: only with a running program, in cuda-gdb"}, 0, SIZE_MAX, ct_shell_run_live},
+	{{"on-launch", "KERNEL", "stop when a kernel is launched: only with a running program, in cuda-gdb"}, 0, SIZE_MAX, ct_shell_run_live},
 	{{"quit", "", "leave"}, 0, 0, ct_shell_run_quit},
 };
 

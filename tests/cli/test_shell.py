@@ -150,6 +150,9 @@ def _() -> None:
         ("source 7", "there is no frame '7': 'stack' shows 1"),
         ("source", "/tmp/src/faults.cu"),
         ("asm", "cuda-gdb -ex 'target cudacore"),
+        ("next", "needs a running program"),
+        ("break-on nll_forward if n == 3", "needs a running program"),
+        ("on-launch nll_forward", "see cudatrap-gdb(7)"),
         ("help nonsense", "unknown command 'nonsense'"),
         ("help 'unclosed", "a quote is not closed"),
     ):
