@@ -142,6 +142,7 @@ def _() -> None:
         ("mem arg0 f32 0", "'0' is not a count from 1 to 4096"),
         ("mem arg0 f32 5000", "is not a count from 1 to 4096"),
         ("mem arg0 f32 4", "does not have skip_global_memory"),
+        ("mem arg0 f32 4", "--dump=memory or full keeps it"),
         ("mem 0xffffffffffffffff x64 4096", "are not in this dump"),
         ("host", "run the program under cudatrap"),
         ("up", "run the program under cudatrap"),
