@@ -20,3 +20,6 @@ EXTRA_DIST += $(GPU_CORES:%=tests/data/gpu-cores/%.nvcore.xz) $(GPU_CORES:%=test
 
 TESTS += tests/gdb/test_values.py
 EXTRA_DIST += tests/gdb/test_values.py
+
+TESTS += tests/gdb/test_kernel_dumps.py
+EXTRA_DIST += tests/gdb/test_kernel_dumps.py tests/tools/cut_dump.py tests/data/kernel-dumps
