@@ -27,6 +27,7 @@ struct ct_collect_job {
 	const char *dump_path;
 	bool keep_dump;  // as scratch_dir/CT_COLLECT_DUMP
 	uint64_t dump_limit_bytes;
+	bool leave_gpu;  // a session reads the GPU itself
 	bool live;     // engine live: a cuda-gdb of ours holds the process already and has written its part to scratch_dir
 };
 

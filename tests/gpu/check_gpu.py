@@ -21,6 +21,10 @@ import time
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Tuple
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from check_python import check_python  # noqa: E402
+import check_sessions  # noqa: E402
+
 TOP_SRC = Path(os.environ.get("top_srcdir", Path(__file__).resolve().parents[2]))
 TOP_BUILD = Path(os.environ.get("top_builddir", "."))
 KERNELS = ["assert_blocks", "graph_assert", "illegal_address", "launch_configuration", "misaligned_address", "shared_range", "stack_overflow", "trap"]
@@ -311,6 +315,12 @@ def main() -> int:
             check_processes(checks, args.record)
         if not args.only or args.only in "own ending":
             check_own_ending(checks)
+    if not args.only or args.only in "python":
+        check_python(checks, Run, TOP_SRC, TOP_BUILD)
+    if not args.only or args.only in "sessions":
+        neutral = [(str(TOP_BUILD.resolve()), "/home/user/build"), (str(TOP_SRC.resolve()), "/home/user/cudatrap"), (os.uname().nodename, "host"),
+                   (sys.executable, "python"), (os.path.dirname(os.path.dirname(sys.executable)), "/home/user/venv")]
+        check_sessions.run(checks, args.record, neutral)
     return checks.done()
 
 

@@ -31,3 +31,4 @@ include tests/unit/store.mk
 include tests/unit/values.mk
 include tests/unit/checks.mk
 include tests/unit/shell.mk
+include tests/unit/tell.mk
