@@ -6,3 +6,4 @@ dist_pkgdata_DATA += doc/incident.schema.json
 
 recipesdir = $(docdir)/recipes
 dist_recipes_DATA = doc/recipes/ci-github.md doc/recipes/ci-gitlab.md doc/recipes/jupyter.md doc/recipes/kubernetes.md doc/recipes/lightning.md doc/recipes/pytest.md doc/recipes/ray.md doc/recipes/slurm.md doc/recipes/torchrun.md
+EXTRA_DIST += doc/performance.md
