@@ -72,6 +72,10 @@ bool ct_cli_parse_more(const struct ct_options *options, struct ct_options *ret_
 
 void ct_cli_print_help(FILE *out);
 
+// What --color and --width leave to the terminal at fd, NO_COLOR and TERM. Width 0: not known.
+bool ct_cli_want_color(const struct ct_options *options, int fd);
+unsigned ct_cli_width(const struct ct_options *options, int fd);
+
 // Splits shell-like words: blanks separate, '...' and "..." quote, \ escapes one character. For CUDATRAP_OPTIONS.
 bool ct_cli_split(struct ct_arena *arena, const char *text, char ***ret_words, size_t *ret_count, struct ct_error *err);
 

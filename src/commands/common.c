@@ -1,7 +1,5 @@
 // What several subcommands do alike; see commands.h.
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include <stdlib.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "commands/commands.h"
@@ -20,13 +18,10 @@ bool ct_commands_read_store(const struct ct_options *options, struct ct_store *s
 
 struct ct_render_options ct_commands_render_options(const struct ct_options *options)
 {
-	const char *no_color = getenv("NO_COLOR");
-	struct winsize size;
-	bool terminal = isatty(STDOUT_FILENO);
-	struct ct_render_options r = {.native = options->native, .all_threads = options->verbose};
-	r.color = options->color == CT_COLOR_ALWAYS || (options->color == CT_COLOR_AUTO && terminal && !(no_color && *no_color));
-	r.width = options->width;
-	if (!r.width && terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
-		r.width = size.ws_col;
-	return r;
+	return (struct ct_render_options){
+		.color = ct_cli_want_color(options, STDOUT_FILENO),
+		.width = ct_cli_width(options, STDOUT_FILENO),
+		.native = options->native,
+		.all_threads = options->verbose,
+	};
 }

@@ -97,21 +97,12 @@ static bool make_from_log(struct ct_run *run, bool *ret_trapped)
 	return true;
 }
 
-static unsigned terminal_width(void)
+// A launcher may have no terminal of its own and still know how wide its user's is.
+static unsigned width(const struct ct_options *options)
 {
-	struct winsize size;
+	unsigned known = ct_cli_width(options, STDERR_FILENO);
 	const char *columns = getenv("COLUMNS");
-	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
-		return size.ws_col;
-	return columns ? (unsigned)strtoul(columns, NULL, 10) : 0;
-}
-
-static bool want_color(const struct ct_options *options)
-{
-	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
-	if (options->color != CT_COLOR_AUTO)
-		return options->color == CT_COLOR_ALWAYS;
-	return isatty(STDERR_FILENO) && !(no_color && *no_color) && !(term && strcmp(term, "dumb") == 0);
+	return known || !columns ? known : (unsigned)strtoul(columns, NULL, 10);
 }
 
 // Of a text, as many lines as fit beside the prompt; the rest is a command away.
@@ -131,8 +122,8 @@ static size_t first_screen(const char *text, size_t size, bool *ret_cut)
 void ct_run_show(const struct ct_run *run, const struct ct_incident *incident, const char *path)
 {
 	const struct ct_render_options options = {
-		.color = want_color(run->options),
-		.width = run->options->width ? run->options->width : terminal_width(),
+		.color = ct_cli_want_color(run->options, STDERR_FILENO),
+		.width = width(run->options),
 		.native = run->options->native,
 		.report_path = path,
 	};
