@@ -3,8 +3,8 @@
     cudatrap-kernel install --user               # or: python -m cudatrap.kernel install --user
     cudatrap-kernel install --user -- --async    # options for cudatrap behind --
 
-The kernel then offered as "Python 3 (cudatrap)" starts `cudatrap ... -- python -m ipykernel_launcher`. When a GPU fault ends it, the report
-goes to the server's log and into a folder of this kernel's; Jupyter restarts the kernel, whose first cell shows the report (notebook.py).
+The kernel then offered as "Python 3 (cudatrap)" starts `cudatrap ... -- python -m ipykernel_launcher`. After a GPU fault the report goes to the
+server's log and into a folder of this kernel's, and the cell shows it (notebook.py).
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 import argparse
@@ -36,7 +36,7 @@ def command_line(connection_file: str, cudatrap: Optional[str], options: List[st
     kernel = [sys.executable, "-m", "ipykernel_launcher", "-f", connection_file]
     if cudatrap is None:
         return kernel
-    return [cudatrap, *options, "--also=html", "--report-dir=" + folder, "--", *kernel, "--IPKernelApp.extra_extensions=cudatrap"]
+    return [cudatrap, "--ending-limit=0", *options, "--also=html", "--report-dir=" + folder, "--", *kernel, "--IPKernelApp.extra_extensions=cudatrap"]
 
 
 def run(connection_file: str, wanted: str, options: List[str]) -> int:

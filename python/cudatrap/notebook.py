@@ -1,15 +1,18 @@
 """In a notebook: `%load_ext cudatrap`, then `%cudatrap` shows the newest report of this kernel's folder.
 
-A GPU fault ends its kernel, so that the report cannot appear under the cell that met it. The kernel that Jupyter starts in its place shows it
-under its first cell, once; `%cudatrap` shows it again. The folder is CUDATRAP_DIR, which cudatrap sets for what it runs, else
+After a GPU fault the kernel goes on, with the fault's error from every CUDA call: the report appears under the cell that met it. Where the fault ends the
+kernel (--after-fault=end), the one that Jupyter starts in its place shows it under its first cell, once. The folder is CUDATRAP_DIR, which cudatrap sets for what it runs, else
 cudatrap-reports in the folder in which the extension was loaded. SPDX-License-Identifier: GPL-3.0-or-later
 """
 import html
 import os
+import time
 from typing import Any, Dict, Optional
 
 MAX_BYTES = 8 << 20  # of a report that is shown
 SHOWN = ".shown"  # in the folder: the last report that appeared by itself
+# cudatrap gives a program three seconds to end before it shows the report of one that goes on; reading the fault takes another two.
+WAIT_SECONDS = 15.0
 _loaded: Optional["Notebook"] = None
 
 
@@ -41,13 +44,20 @@ def bundle(report: str) -> Dict[str, str]:
     return {"text/plain": text, "text/html": shown}
 
 
+def is_cuda_error(error: Any) -> bool:
+    """By its words, as PyTorch, CuPy, Numba and JAX write them: their classes are none of ours to import."""
+    return isinstance(error, Exception) and any(word in str(error) for word in ("CUDA error", "CUDA driver error", "CUDA_ERROR_", "cudaError", "device-side assert"))
+
+
 class Notebook:
     def __init__(self, shell: Any) -> None:
         self.shell = shell
+        self.under_cudatrap = bool(os.environ.get("CUDATRAP_AGENT_DIR"))
         self.folder = os.path.abspath(os.environ.get("CUDATRAP_DIR") or "cudatrap-reports")
         report = newest(self.folder)
         # Only where the folder is this kernel's own, as cudatrap-kernel makes it: else it is somebody else's fault.
         own = os.path.basename(self.folder).startswith("kernel")
+        self.last = report
         self.pending = report if report and own and read(os.path.join(self.folder, SHOWN)) != os.path.basename(report) else None
 
     def display(self, report: str) -> None:
@@ -65,11 +75,27 @@ class Notebook:
         else:
             print("cudatrap: no report in %s" % folder)
 
+    def wait_for_report(self) -> Optional[str]:
+        """One that was not there before; None when there is none in time: then the error was no fault of the GPU."""
+        end = time.monotonic() + WAIT_SECONDS
+        while time.monotonic() < end:
+            report = newest(self.folder)
+            if report != self.last:
+                return report
+            time.sleep(0.1)
+        return None
+
     def after_cell(self, result: Any) -> None:
+        if self.under_cudatrap and self.last == newest(self.folder) and is_cuda_error(getattr(result, "error_in_exec", None)):
+            self.show_once(self.wait_for_report(), "cudatrap: CUDA calls of this kernel fail from now on; restart it. %cudatrap shows this again")
         report, self.pending = self.pending, None
+        self.show_once(report, "cudatrap: the kernel before this one was ended by a GPU fault; %cudatrap shows its report again")
+
+    def show_once(self, report: Optional[str], words: str) -> None:
         if report is None:
             return
-        print("cudatrap: the kernel before this one was ended by a GPU fault; %cudatrap shows its report again")
+        self.last, self.pending = report, None
+        print(words)
         self.display(report)
         try:
             with open(os.path.join(self.folder, SHOWN), "w", encoding="utf-8") as f:

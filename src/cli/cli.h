@@ -38,7 +38,7 @@ struct ct_options {
 	int error_exitcode;  // our status when a fault was trapped
 	int64_t timeout_ms;  // 0: none
 	int64_t grace_ms;    // between asking a process to end and ending it
-	int64_t ending_limit_ms;  // after CT_FAULT_IS_ERROR: a process that is still there then is ended
+	int64_t ending_limit_ms;  // after CT_FAULT_IS_ERROR: a process that is still there then is ended; 0: never
 	int64_t deadline_ms; // for everything collected after a fault
 	const char *cuda_gdb;    // NULL: look for one
 	const char *report_dir;  // "cudatrap-reports"

@@ -96,6 +96,7 @@ void ct_run_let_all_end(struct ct_run *run)
 	if (!any || run->is_let_end)
 		return;
 	run->is_let_end = true;
-	ct_supervisor_timer(run->supervisor, ct_now_us() + run->options->ending_limit_ms * 1000, ending_took_too_long, run);
+	if (run->options->ending_limit_ms)
+		ct_supervisor_timer(run->supervisor, ct_now_us() + run->options->ending_limit_ms * 1000, ending_took_too_long, run);
 	ct_run_deliver_early_later(run);
 }

@@ -13,7 +13,7 @@ import subprocess
 import sys
 from typing import Any, Iterator, List, Tuple
 
-from frontend import CUDATRAP, PATIENCE, Bench, Skip, Tests, wait_for
+from frontend import CUDATRAP, FAKECUDA, PATIENCE, Bench, Skip, Tests, wait_for
 from pyprogram import FAULT, environment
 
 tests = Tests()
@@ -96,6 +96,37 @@ def a_fault_ends_the_kernel_and_the_next_one_shows_its_report(b: Bench) -> None:
         assert "device-side assert" in again and "cell 3" in again, again[:2000]
     with kernel(b) as (manager, client):
         assert shown(client, "5 + 5") == "10"
+
+
+# A fault whose call goes the way of libcudart: the kernel gets the error and lives on.
+BY_DRIVER = f"""
+import ctypes
+fake = ctypes.CDLL({FAKECUDA!r})
+entry = ctypes.c_void_p()
+assert fake.cuGetProcAddress_v2(b"cuLaunchKernel", ctypes.byref(entry), 12000, ctypes.c_ulong(0), None) == 0
+launch = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_long, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * 3)(entry.value)
+def step(n):
+    code = launch(n, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
+    if code:
+        raise RuntimeError(f"CUDA error: {{code}} device-side assert triggered")
+    return "done"
+step(0)
+"""
+
+
+@test
+def a_kernel_that_goes_on_shows_the_report_under_the_cell_that_faulted(b: Bench) -> None:
+    need("jupyter_client", "ipykernel")
+    install(b)
+    with kernel(b) as (manager, client):
+        assert "done" in shown(client, BY_DRIVER)
+        failed = shown(client, "step(1)")
+        assert "error RuntimeError" in failed and "restart it" in failed and "<iframe sandbox" in failed and "step" in failed, failed[:3000]
+        assert shown(client, "kept = 6 * 7; kept") == "42" and "error RuntimeError" in shown(client, "step(0)"), "CUDA is shut, the kernel is not"
+        assert "device-side assert" in shown(client, "%cudatrap") and manager.is_alive()
+        assert shown(client, "raise RuntimeError('CUDA error: of something else')") == "error RuntimeError"
+    reports = [p for p in (b.dir / "cudatrap-reports" / "kernel-1234").iterdir() if not p.name.startswith(".")]
+    assert len(reports) == 1 and b"returned error 710" in (b.dir / "log").read_bytes(), reports
 
 
 @test
