@@ -14,6 +14,8 @@
 #include <stdio.h>
 
 #include "base/base.h"
+#include "incident/coordinates.h"
+#include "incident/launch.h"
 
 // Raised by one when a reader of the old form would misread the new one.
 #define CT_INCIDENT_VERSION 1
@@ -74,24 +76,6 @@ bool ct_fault_kind_parse(const char *word, enum ct_fault_kind *ret_kind);
 // NULL for a number that is not in the table: show the number then.
 const char *ct_exception_word(uint32_t code);
 const char *ct_exception_text(uint32_t code);
-
-struct ct_dim3 {
-	uint32_t x, y, z;
-};
-
-struct ct_gridpos {  // software coordinates
-	struct ct_dim3 block, thread;
-};
-
-struct ct_hwpos {  // hardware coordinates; they mean nothing to most readers, and everything to some
-	uint32_t device, sm, warp, lane;
-};
-
-// first..last in x-fastest order, all of them: count = distance + 1.
-struct ct_dim3_run {
-	struct ct_dim3 first, last;
-	uint64_t count;
-};
 
 struct ct_lane {
 	struct ct_gridpos at;
@@ -544,6 +528,7 @@ struct ct_incident {
 
 	struct ct_process process;
 	struct ct_gpu gpu;
+	struct ct_launched launch;  // who launched the kernel, or made the call that failed; from the record of launches
 	struct ct_assert assertion;
 	struct ct_value *values;  // locals that the debugger read, then what diagnosis established
 	size_t n_values;

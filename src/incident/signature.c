@@ -8,6 +8,8 @@
 //      Python: base name of the file and the function, where the file is neither in site-packages, dist-packages or lib/python* nor
 //      <frozen ...>; of the merged stack, else of the Python stack beside it. A thread without any Python frame: the function of native
 //      frames outside our agent, libcuda, libcudart, libc, libpthread and the loader; where no symbol covers it, the library's name up to ".so".
+//      When launches did not wait for their kernels, the thread has gone on by then: of a launch that is known to be the one, its recorded
+//      Python frames stand in for the thread's, and give the signature that a run with waiting launches gives. The same of a failing call.
 // Not in it: line numbers (an edit above the fault moves them), addresses, positions, processes, ranks, versions, exception codes
 // (driver and dump say lane or warp for one and the same fault).
 //
@@ -217,6 +219,17 @@ static const struct ct_host_thread *launching_thread(const struct ct_incident *i
 	return incident->n_threads ? &incident->threads[0] : NULL;
 }
 
+// The recorded launch whose frames stand in for the thread's; NULL: none.
+static const struct ct_launch *recorded_launch(const struct ct_incident *incident)
+{
+	const struct ct_launched *l = &incident->launch;
+	if (!l->present || incident->launch_blocking)
+		return NULL;
+	if (l->certainty == CT_CERTAINTY_UNIQUE && l->n_candidates && l->candidates[0].n_python)
+		return &l->candidates[0];
+	return l->failed_call.present && !incident->n_threads && l->failed_call.at.n_python ? &l->failed_call.at : NULL;
+}
+
 const char *ct_incident_signature(struct ct_incident *incident)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -227,7 +240,10 @@ const char *ct_incident_signature(struct ct_incident *incident)
 	hash_collapsed(&hash, assertion->expression ? assertion->expression : "");
 	hash_text(&hash, assertion->file ? ct_basename(assertion->file) : "");
 	const struct ct_host_thread *thread = launching_thread(incident);
-	if (thread)
+	const struct ct_launch *launch = recorded_launch(incident);
+	if (launch)
+		hash_frames(&hash, launch->python, launch->n_python, is_user_python);
+	else if (thread)
 		hash_thread(&hash, thread);
 	return ct_arena_printf(&incident->arena, "%016" PRIx64, hash);
 }
