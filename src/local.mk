@@ -13,6 +13,7 @@ include src/commands/local.mk
 include src/supervisor/local.mk
 include src/engine/local.mk
 include src/collect/local.mk
+include src/matching/local.mk
 include src/cudagdb/local.mk
 include src/gpucore/local.mk
 include src/cubin/local.mk

@@ -179,6 +179,7 @@ static void collect_waiting(const struct ct_collect_job *job, struct ct_incident
 	join_stacks(job, incident, &s);
 	save(job, incident);
 	read_gpu(job, incident);
+	ct_collect_launches(job, incident);
 }
 
 typedef bool take_part(struct ct_incident *incident, const char *text, size_t length, struct ct_error *err);
@@ -211,6 +212,7 @@ static void collect_held(const struct ct_collect_job *job, struct ct_incident *i
 	add_part(job, incident, CT_CUDAGDB_LIVE_HOST, ct_incident_read_host_json, "native-stacks");
 	walk_python(job, incident, &s);
 	join_stacks(job, incident, &s);
+	ct_collect_launches(job, incident);
 	CT_AUTO(ct_auto_close) int dir = open(job->scratch_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	ct_write_file_at(dir, CT_CUDAGDB_LIVE_READ, "", 0, NULL);
 }
@@ -235,6 +237,7 @@ static void collect_dumping(const struct ct_collect_job *job, struct ct_incident
 	if (!marked && incident->n_threads)
 		ct_incident_add_note(incident, "which thread launched the kernel is not known: no single thread was at work while the driver wrote its dump");
 	ct_hoststack_add_sources(incident, job->pid);
+	ct_collect_launches(job, incident);
 }
 
 int ct_collect_run(const struct ct_collect_job *job)

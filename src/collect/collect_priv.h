@@ -10,4 +10,7 @@
 // Reads the dump that the driver writes and fills the GPU part. When the dump was readable but empty of faults its row says so.
 bool ct_collect_dump(const struct ct_collect_job *job, struct ct_incident *incident, struct ct_error *err);
 
+// Looks the failing kernel up in the record of launches, after it was read; its own row says how far that went. Nothing when none was wanted.
+void ct_collect_launches(const struct ct_collect_job *job, struct ct_incident *incident);
+
 #endif

@@ -70,6 +70,8 @@ static void remove_tree(int parent, const char *name, int depth)
 void ct_run_remove_scratch(struct ct_run *run)
 {
 	remove_tree(AT_FDCWD, run->scratch, 0);
+	if (run->record_dir)
+		remove_tree(AT_FDCWD, run->record_dir, 0);
 }
 
 // ---- Agent ------------------------------------------------------------------------------------------------------

@@ -594,5 +594,7 @@ bool ct_incident_read_tensors_json(struct ct_incident *incident, const char *tex
 // Stable over runs, addresses, ranks: 16 hex digits of a hash over kind, kernel, assert and user frames. In the arena.
 // doc/signature.md says what goes in and what does not.
 const char *ct_incident_signature(struct ct_incident *incident);
+// A function's name as the signature normalises it: equal for one kernel whichever tool demangled its name. Appended to ret_key.
+void ct_incident_function_key(const char *name, struct ct_str *ret_key);
 
 #endif

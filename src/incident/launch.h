@@ -87,7 +87,7 @@ struct ct_failed_call {
 	uint64_t n_later;     // calls that failed after it
 	bool sticky;          // the context was lost with it: what failed later failed because of it
 	bool went_on;         // the process launched kernels after it
-	bool ignored;         // the process ended well in spite of it
+	bool ignored;         // the command ended with status 0 in spite of it
 	bool is_launch;
 	struct ct_launch at;  // the launch itself, or who made the call; names and dimensions only when is_launch
 };

@@ -3,6 +3,7 @@
 // FNV-1a, 64 bits (http://www.isthe.com/chongo/tech/comp/fnv/), over these texts in this order, each followed by a 0x1f byte:
 //   1. the word of the fault's kind: "assert"
 //   2. the kernel's name, normalised (below); its symbol when it has no name; "" for neither
+//      Of a call that failed, as the record of launches has it: the kernel that it launched, then the call's name, then its error number.
 //   3. the assert's expression, white space collapsed, and the base name of its file; "" when unknown
 //   4. the innermost three user frames of the launching thread (the first thread, when none is marked):
 //      Python: base name of the file and the function, where the file is neither in site-packages, dist-packages or lib/python* nor
@@ -122,6 +123,11 @@ static void add_function(struct ct_str *out, const char *name)
 	}
 }
 
+void ct_incident_function_key(const char *name, struct ct_str *ret_key)
+{
+	add_function(ret_key, name);
+}
+
 static void hash_function(uint64_t *hash, const char *name)
 {
 	CT_AUTO(ct_auto_str) struct ct_str text = CT_STR_INIT;
@@ -236,7 +242,13 @@ const char *ct_incident_signature(struct ct_incident *incident)
 	const struct ct_kernel *kernel = &incident->gpu.kernel;
 	const struct ct_assert *assertion = &incident->assertion;
 	hash_text(&hash, ct_fault_kind_word(incident->kind));
-	hash_function(&hash, kernel->name ? kernel->name : kernel->symbol ? kernel->symbol : "");
+	const struct ct_failed_call *call = incident->kind == CT_FAULT_API_ERROR && incident->launch.failed_call.present ? &incident->launch.failed_call : NULL;
+	const char *of_call = call && call->at.name ? call->at.name : "";
+	hash_function(&hash, kernel->name ? kernel->name : kernel->symbol ? kernel->symbol : of_call);
+	if (call) {
+		hash_text(&hash, call->call);
+		hash_text(&hash, ct_arena_printf(&incident->arena, "%" PRIu32, call->error));
+	}
 	hash_collapsed(&hash, assertion->expression ? assertion->expression : "");
 	hash_text(&hash, assertion->file ? ct_basename(assertion->file) : "");
 	const struct ct_host_thread *thread = launching_thread(incident);
