@@ -10,13 +10,14 @@
 #include "base/demangle.h"
 #include "matching/matching_priv.h"
 
-enum { MAX_GROUPS = 64, MAX_THREADS = 256 };
+// A forward is looked for among all launches before: so often at most.
+enum { MAX_GROUPS = 64, MAX_THREADS = 256, MAX_FORWARDS = 4096 };
 
 enum arguments { DIFFERENT, NOT_COMPARED, EQUAL };
 
-// A launch that fits, and the captured one that it is of when it is a graph's.
+// A launch that fits, and the one that its other frames are of: the captured one of a graph's, the forward's of a backward pass.
 struct fit {
-	const struct ct_launches_row *row, *capture;
+	const struct ct_launches_row *row, *origin;
 	enum arguments arguments;
 };
 
@@ -37,7 +38,7 @@ struct search {
 	bool cut;
 	bool other_dims;  // the kernel was launched, but with other dimensions
 	bool other_arguments;
-	uint64_t n_fits;
+	uint64_t n_fits, n_forwards;
 };
 
 // ---- Does a launch fit? -----------------------------------------------------------------------------------------
@@ -159,8 +160,8 @@ static bool graph_fits(struct search *s, const struct ct_launches_row *rows, siz
 	const struct ct_record_launch *r = row->launch;
 	if (!memory->known || memory->handle != r->handle || memory->capture != r->capture) {
 		*memory = (struct graph_memory){.handle = r->handle, .capture = r->capture, .known = true, .fit.arguments = NOT_COMPARED};
-		memory->fit.capture = captured(s, rows, n, r->capture, &memory->fit.arguments);
-		memory->fits = memory->fit.capture || graph_has_kernel(s, r);
+		memory->fit.origin = captured(s, rows, n, r->capture, &memory->fit.arguments);
+		memory->fits = memory->fit.origin || graph_has_kernel(s, r);
 	}
 	*ret = memory->fit;
 	ret->row = row;
@@ -175,24 +176,21 @@ static bool equal_rows(const struct ct_record_launch *a, const struct ct_record_
 	       (a->n_frames || (a->n_native == b->n_native && memcmp(a->native, b->native, a->n_native * sizeof a->native[0]) == 0));
 }
 
-static bool equal_fits(const struct ct_launches *record, const struct fit *a, const struct fit *b)
+static bool equal_fits(const struct fit *a, const struct fit *b)
 {
 	const struct ct_record_launch *x = a->row->launch, *y = b->row->launch;
-	if ((x->flags ^ y->flags) & CT_RECORD_GRAPH || !equal_rows(x, y))
+	if ((x->flags ^ y->flags) & (CT_RECORD_GRAPH | CT_RECORD_NODE) || !equal_rows(x, y))
 		return false;
-	if (a->capture || b->capture)
-		return a->capture == b->capture;
-	if (!(x->flags & y->flags & CT_RECORD_NODE))
-		return !((x->flags ^ y->flags) & CT_RECORD_NODE);
-	const struct ct_launches_row *f = ct_launches_forward_of(record, a->row), *g = ct_launches_forward_of(record, b->row);
-	return f == g || (f && g && equal_rows(f->launch, g->launch));
+	return a->origin == b->origin || (a->origin && b->origin && equal_rows(a->origin->launch, b->origin->launch));
 }
 
-static void add_fit(struct search *s, const struct fit *fit)
+static void add_fit(struct search *s, struct fit *fit)
 {
 	s->n_fits++;
+	if (fit->row->launch->flags & CT_RECORD_NODE && s->n_forwards++ < MAX_FORWARDS)
+		fit->origin = ct_launches_forward_of(s->record, fit->row);
 	for (size_t i = 0; i < s->n_groups; i++) {
-		if (equal_fits(s->record, &s->groups[i].fit, fit)) {
+		if (equal_fits(&s->groups[i].fit, fit)) {
 			s->groups[i].count++;
 			return;
 		}
@@ -243,11 +241,6 @@ static void forget(struct search *s)
 
 // ---- What the incident says ----------------------------------------------------------------------------------------
 
-static const struct ct_launches_row *origin_of(const struct ct_launches *record, const struct fit *fit)
-{
-	return fit->capture ? fit->capture : ct_launches_forward_of(record, fit->row);
-}
-
 // Two instructions of one line are one place.
 static void add_candidate(struct ct_incident *incident, const struct ct_launch *launch)
 {
@@ -270,7 +263,7 @@ static void add_candidates(const struct search *s, struct ct_incident *incident)
 {
 	for (size_t i = 0; i < s->n_groups; i++) {
 		const struct group *g = &s->groups[i];
-		struct ct_launch l = ct_place_of(s->record, g->fit.row, origin_of(s->record, &g->fit), s->until_ns, incident);
+		struct ct_launch l = ct_place_of(s->record, g->fit.row, g->fit.origin, s->until_ns, incident);
 		l.count = g->count;
 		l.arguments_equal = g->fit.arguments == EQUAL;
 		add_candidate(incident, &l);
@@ -303,9 +296,8 @@ static const char *why_none(const struct search *s, const struct ct_launches_abo
 		return "the recorded launches of this kernel with these dimensions all have other argument bytes";
 	if (s->other_dims)
 		return "the recorded launches of this kernel all have other dimensions";
-	if (about->n_seen + about->n_not_recorded > about->n_kept)
-		return ct_arena_printf(arena, "no recorded launch is of this kernel; the record holds the last %" PRIu64 " of %" PRIu64 " launches", about->n_kept,
-				       about->n_seen + about->n_not_recorded);
+	if (about->n_seen > about->n_kept)
+		return ct_arena_printf(arena, "no recorded launch is of this kernel; the record holds %" PRIu64 " of %" PRIu64 " launches", about->n_kept, about->n_seen);
 	return "no recorded launch is of this kernel: it may have been launched from the GPU, or past the recorder";
 }
 
@@ -351,7 +343,7 @@ void ct_matching_grid(const struct ct_launches *record, int64_t until_ns, unsign
 	out->certainty = out->n_candidates == 0 ? CT_CERTAINTY_NONE : out->n_candidates == 1 && !out->candidates_cut ? CT_CERTAINTY_UNIQUE : CT_CERTAINTY_SEVERAL;
 	out->why = out->n_candidates ? why_these(s, incident, last_ones) : why_none(s, &about, incident);
 	ct_place_history(record, newest_fit(s), until_ns, history, incident);
-	if (about.no_frames)
+	if (about.no_frames && incident->process.python)
 		ct_incident_add_note(incident, "Recorded launches have no Python frames: %s.", about.no_frames);
 	ct_str_done(&s->key);
 	free(s);

@@ -30,4 +30,5 @@ include tests/unit/gpucore.mk
 include tests/unit/store.mk
 include tests/unit/values.mk
 include tests/unit/checks.mk
+include tests/unit/matching.mk
 include tests/unit/shell.mk
