@@ -251,6 +251,7 @@ const char *ct_text_collector(const char *name)
 		{"python-agent", "Python stacks, asked from inside the process"},
 		{"python-walk", "Python stacks, read from outside"},
 		{"tensors", "tensors of the Python frames"},
+		{"launches", "the record of launches"},
 		{"log", "the target's output"},
 		{"environment", "environment and versions"},
 	};
