@@ -56,5 +56,11 @@ bool ct_agent_hold_gate(void);
 bool ct_agent_python_stacks(char **ret_threads, char ret_version[32], const char **ret_why);
 // The same for the arrays that their frames know: the members "libraries", "detail" and "tensors" of the answer.
 bool ct_agent_python_tensors(char **ret_members, char ret_version[32], const char **ret_why);
+// The same with PyTorch's anomaly detection turned on, where there is a PyTorch; *ret_state is a JSON text: "on", or why not.
+bool ct_agent_python_anomaly(char **ret_state, char ret_version[32], const char **ret_why);
+// Whether it is on now.
+bool ct_agent_switch_anomaly_on(void);
+// preload.c: whether this run wants it.
+bool ct_agent_wants_anomaly(void);
 
 #endif

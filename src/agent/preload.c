@@ -21,11 +21,17 @@ static struct {
 	pid_t supervisor;
 	_Atomic(pid_t) listening;  // the process that listens: after a fork of any kind it is another one than ours
 	atomic_bool is_fork;
+	bool anomaly;
 } agent;
 
 const char *ct_agent_dir(void)
 {
 	return agent.dir;
+}
+
+bool ct_agent_wants_anomaly(void)
+{
+	return agent.anomaly;
 }
 
 bool ct_agent_is_fork(void)
@@ -60,6 +66,8 @@ static bool read_config(void)
 	if (agent.supervisor <= 0)
 		return false;
 	strcpy(agent.dir, dir);
+	const char *anomaly = secure_getenv("CUDATRAP_ANOMALY");
+	agent.anomaly = anomaly && strcmp(anomaly, "1") == 0;
 	return true;
 }
 

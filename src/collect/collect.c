@@ -78,6 +78,20 @@ static void ask_tensors(const struct ct_collect_job *job, struct ct_incident *in
 		ct_incident_add_collector(incident, "tensors", about.missing ? CT_COLLECTOR_PARTIAL : CT_COLLECTOR_OK, ms_since(start), about.missing);
 }
 
+// Whether the detection that was asked for is on; asking switches it on where the agent had not come to it yet.
+static void ask_anomaly(const struct ct_collect_job *job, struct ct_incident *incident)
+{
+	int64_t start = ct_now_us();
+	struct ct_error err = CT_ERROR_INIT;
+	CT_AUTO(ct_auto_str) struct ct_str json = CT_STR_INIT;
+	if (!ct_agent_ask(job->agent_dir, job->pid, "anomaly", share(job, TENSORS_MS), &json, &err))
+		add_failure(incident, "anomaly", start, &err);
+	else if (strstr(ct_str_text(&json), "\"anomaly\":\"on\""))
+		ct_incident_add_collector(incident, "anomaly", CT_COLLECTOR_OK, ms_since(start), NULL);
+	else
+		ct_incident_add_collector(incident, "anomaly", CT_COLLECTOR_SKIPPED, ms_since(start), "PyTorch is not there, or has no such switch");
+}
+
 static void walk_python(const struct ct_collect_job *job, struct ct_incident *incident, struct stacks *s)
 {
 	int64_t start = ct_now_us();
@@ -175,6 +189,8 @@ static void collect_waiting(const struct ct_collect_job *job, struct ct_incident
 	ask_agent(job, incident, &s);
 	if (s.has_agent)
 		ask_tensors(job, incident);
+	if (s.has_agent && job->anomaly)
+		ask_anomaly(job, incident);
 	unwind_native(job, incident);
 	join_stacks(job, incident, &s);
 	save(job, incident);
@@ -225,6 +241,8 @@ static void collect_dumping(const struct ct_collect_job *job, struct ct_incident
 	ask_agent(job, incident, &s);
 	if (s.has_agent)
 		ask_tensors(job, incident);
+	if (s.has_agent && job->anomaly)
+		ask_anomaly(job, incident);
 	walk_python(job, incident, &s);
 	merge_stacks(incident, &s);
 	// Only then is the launching thread the one that spins in the driver.

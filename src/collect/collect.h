@@ -27,6 +27,7 @@ struct ct_collect_job {
 	const char *dump_path;
 	bool keep_dump;  // as scratch_dir/CT_COLLECT_DUMP
 	uint64_t dump_limit_bytes;
+	bool anomaly;                // PyTorch's anomaly detection was asked for
 	const char *record_dir;      // where the agent records launches; NULL: it does not
 	const char *record_missing;  // why not, when it was wanted; NULL: it was not
 	unsigned history;            // launches of the failing kernel's stream to keep

@@ -281,6 +281,7 @@ void ct_run_collect(struct ct_run *run, pid_t pid)
 		.keep_dump = run->options->keep_dump,
 		.dump_limit_bytes = (uint64_t)run->options->dump_limit_mib << 20,
 		.live = run->engine == &ct_engine_live,
+		.anomaly = run->options->anomaly,
 		.record_dir = run->record_dir,
 		.record_missing = run->record_missing,
 		.history = run->options->history,

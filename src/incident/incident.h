@@ -360,7 +360,7 @@ const char *ct_collector_status_word(enum ct_collector_status status);
 bool ct_collector_status_parse(const char *word, enum ct_collector_status *ret_status);
 
 struct ct_collector {
-	const char *name;  // "gpu", "native-stacks", "python-agent", "python-walk", "tensors", "log", "environment"
+	const char *name;  // "gpu", "native-stacks", "python-agent", "python-walk", "tensors", "launches", "anomaly", "log", "environment"
 	enum ct_collector_status status;
 	double milliseconds;
 	const char *detail;  // one line; why it failed, what to do. NULL when all is said by "ok"

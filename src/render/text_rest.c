@@ -252,6 +252,7 @@ const char *ct_text_collector(const char *name)
 		{"python-walk", "Python stacks, read from outside"},
 		{"tensors", "tensors of the Python frames"},
 		{"launches", "the record of launches"},
+		{"anomaly", "PyTorch's anomaly detection"},
 		{"log", "the target's output"},
 		{"environment", "environment and versions"},
 	};
