@@ -20,7 +20,6 @@ struct ct_record_frame record_frame(struct record *record, const char *function,
 struct ct_record_launch *record_launch(struct record *record, unsigned ring, uint32_t function, int64_t time_ns, const struct ct_record_frame *frame);
 void record_result(struct ct_record_launch *launch, int32_t result);
 struct ct_record_failure *record_failure(struct record *record, const char *call, int32_t result, int64_t time_ns);
-// Written to a file and opened by the reader.
-struct ct_launches *record_open(const struct record *record);
+bool record_write(const struct record *record, const char *path);
 
 #endif

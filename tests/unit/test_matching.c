@@ -1,6 +1,8 @@
 // Which recorded launch a failing grid is, and why a call failed.
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/base.h"
 #include "matching/matching.h"
@@ -27,6 +29,22 @@ static struct scene begin(void)
 	s.in->gpu.present = s.in->gpu.has_kernel = true;
 	s.in->gpu.kernel = (struct ct_kernel){.symbol = SYMBOL, .name = NAME, .has_dims = true, .grid_dim = {1, 1, 1}, .block_dim = {32, 1, 1}};
 	return s;
+}
+
+static struct ct_launches *record_open(const struct record *record)
+{
+	char path[] = "/tmp/ct-record-XXXXXX";
+	struct ct_error err = CT_ERROR_INIT;
+	struct ct_launches *launches = NULL;
+	int fd = mkstemp(path);
+	CU_ASSERT_TRUE_FATAL(fd >= 0);
+	close(fd);
+	bool ok = record_write(record, path) && ct_launches_open(path, &launches, &err);
+	unlink(path);
+	if (!ok)
+		printf("# %s\n", err.text);
+	CU_ASSERT_TRUE_FATAL(ok);
+	return launches;
 }
 
 static void match(struct scene *s, int64_t until_ns, unsigned history)

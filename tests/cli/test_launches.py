@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""The record of launches in whole runs: where it is kept, what becomes of it, what is made of it. No GPU is needed, and no hook: the program
+leaves the record itself.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from frontend import BUILD, CUDATRAP, FAKECUDA, PATIENCE, Bench, Tests, collector
+
+tests = Tests()
+test = tests.add
+APP = str(BUILD / "tests/cli/recordapp")
+
+
+def folder_of(out: bytes) -> Path:
+    return Path(out.decode().split()[1])
+
+
+@test
+def launches_are_recorded_with_async_or_when_asked(b: Bench) -> None:
+    assert b.run([], [APP, "status"]).out == b"not recorded\n"
+    assert b.run(["--async", "--no-record"], [APP, "status"]).out == b"not recorded\n"
+    assert b.run(["--async", "--sync"], [APP, "status"]).out == b"not recorded\n"
+    for options in (["--async"], ["--record"], ["--no-record", "--record"]):
+        out = b.run(options, [APP, "status"]).out
+        assert out.startswith(b"65536 /"), out
+        assert not folder_of(out).exists(), "the folder outlives the run"
+    assert b.leftovers() == []
+
+
+@test
+def a_record_of_an_outer_run_is_not_written_to(b: Bench) -> None:
+    assert b.run([], [APP, "status"], env={"CUDATRAP_RECORD": "65536", "CUDATRAP_RECORD_DIR": str(b.dir)}).out == b"not recorded\n"
+
+
+@test
+def the_depth_is_a_power_of_two(b: Bench) -> None:
+    for asked, depth in (("4096", b"4096"), ("5000", b"8192"), ("1048576", b"1048576")):
+        out = b.run(["--record", "--record-depth", asked], [APP, "status"]).out
+        assert out.split()[0] == depth, (asked, out)
+
+
+@test
+def bad_values_are_one_line(b: Bench) -> None:
+    for option, value in (("--record-depth", "4095"), ("--record-depth", "1048577"), ("--record-depth", "many"), ("--record-depth", "-5"), ("--record-depth", ""),
+                          ("--history", "1025"), ("--history", "-1"), ("--history", " 3"), ("--history", "3x"), ("--history", "99999999999999999999")):
+        done = subprocess.run([CUDATRAP, option, value, "true"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=b.env, timeout=PATIENCE, check=False)
+        assert done.returncode == 125 and len(done.stderr.splitlines()) == 1 and done.stderr.startswith(f"cudatrap: {option}: '{value}' is not".encode()), done
+
+
+@test
+def without_an_agent_it_is_said_and_the_run_goes_on(b: Bench) -> None:
+    r = b.run(["--record"], [APP, "status"], env={"CUDATRAP_AGENT": str(b.dir / "none.so")})
+    assert (r.status, r.out) == (0, b"not recorded\n") and r.text().startswith("cudatrap: launches are not recorded: no agent ("), r.err
+
+
+@test
+def the_launch_of_the_failing_kernel_is_found(b: Bench) -> None:
+    r = b.run(["--async"], [APP, "unique", FAKECUDA])
+    i = r.incident()
+    launch = i["launch"]
+    assert r.status == 99 and launch["certainty"] == "unique" and collector(i, "launches")["status"] == "ok", (launch, i["collectors"])
+    assert [(f["function"], f["line"]) for f in launch["candidates"][0]["python"]] == [("train_step", 14)], launch
+    assert launch["candidates"][0]["arguments_equal"] and launch["candidates"][0]["seconds_before"] >= 0, launch
+    assert len(launch["history"]) == 1, "what came after the failing launch is not its history"
+    assert "\nLaunched from\n" in r.text() and "train.py:14" in r.text(), r.text()
+    assert "CUDA_LAUNCH_BLOCKING=1 was not in force" not in r.text(), r.text()
+    assert b.leftovers() == []
+
+
+@test
+def launches_that_cannot_be_told_apart_are_all_shown(b: Bench) -> None:
+    r = b.run(["--async"], [APP, "several", FAKECUDA])
+    launch = r.incident()["launch"]
+    assert launch["certainty"] == "several" and [c["python"][0]["line"] for c in launch["candidates"]] == [40, 14], launch
+    assert "Launched from one of 2 places" in r.text(), r.text()
+    assert "CUDA_LAUNCH_BLOCKING=1 was not in force" in " ".join(r.text().split()), r.text()
+
+
+@test
+def the_record_is_kept_on_demand(b: Bench) -> None:
+    assert not (b.run(["--async"], [APP, "unique", FAKECUDA]).reports[0] / "launches.record").exists()
+    other = Bench()
+    r = other.run(["--async", "--keep-record", "--history", "0"], [APP, "unique", FAKECUDA])
+    assert (r.reports[0] / "launches.record").read_bytes()[:8] == b"CTLAUNCH" and "history" not in r.incident()["launch"]
+
+
+@test
+def a_damaged_record_costs_its_own_part(b: Bench) -> None:
+    i = b.run(["--async"], [APP, "garbage", FAKECUDA]).incident()
+    assert collector(i, "launches")["status"] == "failed" and "launch" not in i and i["gpu"]["device"]["name"] == "NVIDIA H200", i["collectors"]
+
+
+@test
+def a_process_without_a_record_is_told(b: Bench) -> None:
+    i = b.run(["--async"], [sys.executable, "-c", f"import ctypes; ctypes.CDLL({FAKECUDA!r}).fake_launch(1)"]).incident()
+    assert collector(i, "launches")["status"] == "skipped" and "launched nothing" in collector(i, "launches")["detail"], i["collectors"]
+
+
+@test
+def a_failing_launch_that_is_ignored_is_reported(b: Bench) -> None:
+    r = b.run(["--record"], [APP, "launch"])
+    i = r.incident()
+    call = i["launch"]["failed_call"]
+    assert r.status == 0 and i["kind"] == "api-error" and i["ending"]["kind"] == "exited", (r.status, i)
+    assert (call["call"], call["error_name"], call["why"]) == ("cuLaunchKernel", "CUDA_ERROR_INVALID_VALUE", "a block of 2048 threads, where 1024 are allowed"), call
+    assert call["ignored"] and call["went_on"] and call["at"]["python"][0]["line"] == 21, call
+    assert "went on and ended with status 0" in r.text() and "in nothing" in r.text().splitlines()[0], r.text()
+    assert i["process"]["pid"] > 0 and i["monotonic_us"] > 0
+
+
+@test
+def a_failing_launch_leaves_the_status_to_the_command(b: Bench) -> None:
+    r = b.run(["--record"], [APP, "launch-fails"])
+    call = r.incident()["launch"]["failed_call"]
+    assert r.status == 3 and not call.get("ignored") and call["went_on"], (r.status, call)
+
+
+@test
+def a_failing_allocation_counts_when_the_command_failed(b: Bench) -> None:
+    assert b.run(["--record"], [APP, "memory"]).reports == [], "an allocator may ask again"
+    r = b.run(["--record"], [APP, "memory-fails"])
+    call = r.incident()["launch"]["failed_call"]
+    assert r.status == 3 and "(200.00 GiB) were asked for" in call["why"] and call["at"]["python"][0]["function"] == "grow", call
+
+
+@test
+def nothing_is_made_of_a_damaged_record_at_the_end(b: Bench) -> None:
+    r = b.run(["--record"], [APP, "garbage"])
+    assert (r.status, r.reports, r.err) == (0, [], b""), r.err
+
+
+@test
+def anomaly_detection_is_asked_for_by_the_environment(b: Bench) -> None:
+    show = ["sh", "-c", "echo ${CUDATRAP_ANOMALY-unset}"]
+    assert b.run(["--anomaly"], show).out == b"1\n"
+    assert b.run([], show, env={"CUDATRAP_ANOMALY": "1"}).out == b"unset\n"
+
+
+if __name__ == "__main__":
+    os.umask(0o077)
+    sys.exit(tests.run())
