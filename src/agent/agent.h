@@ -8,6 +8,9 @@
 // "tensors\n" is answered with the arrays that Python's frames know by name, in the form of the incident's "tensors", where no library of
 // arrays is in use with an empty list of libraries; detail is "" when the list is whole:
 //   {"version":1,"pid":N,"python":"3.12.3","libraries":["torch"],"detail":"","tensors":[{"name":"y","library":"torch","role":"local",...}]}
+// "fail N\n": the driver is shut to this process: every call returns CUresult N, threads that it holds come out of it with N. The answer
+// is {"version":1,"pid":N,"error_code":N}. For a process whose fault has been read: it ends by its own means. "hold\n": the same is to come; until
+// then no call of the driver begins or comes back.
 // Frames are innermost first, at most 256 a thread, 512 threads. tid is 0 where Python does not know it, line 0 where there is none.
 // The text is all ASCII. There are no source lines: opening a file inside the target may run the program's own audit hooks, so the
 // reader adds them from the file.

@@ -1,5 +1,5 @@
 // What the files of libcudatrap-agent.so share. This code runs inside programs that are not ours: libc only, nothing exported but
-// dlsym and fprintf, no symbol newer than glibc 2.17 (GLIBC_BASE below), no thread-local storage, and no output.
+// dlsym and fprintf, no symbol newer than glibc 2.17 (GLIBC_BASE below), no thread-local storage but one word (gate.c), and no output.
 // SPDX-License-Identifier: GPL-3.0-or-later
 #ifndef CT_AGENT_PRIV_H
 #define CT_AGENT_PRIV_H
@@ -37,6 +37,19 @@ void ct_agent_close_socket(void);
 void *ct_agent_listen(void *unused);
 // In a child after fork: closes what it inherited of the parent's sockets. Async-signal-safe.
 void ct_agent_close_inherited(void);
+
+// gate.c: what to hand out in place of the driver's entry point `real`: a gate that leads there until it is shut; real itself where there is
+// none to be had, and for what must work after a fault too (the texts of errors).
+void *ct_agent_gate(const char *name, void *real);
+void ct_agent_gate_begin(void);       // at the start of the process
+void ct_agent_gate_after_fork(void);  // in the child; async-signal-safe
+// From now on every call through a gate returns error (a CUresult, not 0). False when there are no gates, or the signal that the next one takes
+// cannot be had.
+bool ct_agent_shut_gate(unsigned error);
+// Then: threads that are in a call come out of it with that error. The driver's locks stay as they were, hence the shut gate.
+void ct_agent_let_out(void);
+// Nobody passes, in or out, until ct_agent_shut_gate() tells the error: for a driver that would come back as if nothing had been.
+bool ct_agent_hold_gate(void);
 
 // python.c: the stacks of all Python threads as the text of a JSON array, malloc()ed. On failure false, and *ret_why is a sentence in plain
 // ASCII without quotes (static storage). Waits for the GIL, without limit.

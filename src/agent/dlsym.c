@@ -115,11 +115,42 @@ static bool is_driver_entry(const char *name)
 	return false;
 }
 
+typedef int proc_address_fn(const char *name, void **ret_function, int version, unsigned long flags, int *ret_status);
+static proc_address_fn *real_proc_address;
+static int proc_address(const char *name, void **ret_function, int version, unsigned long flags, int *ret_status)
+{
+	int rc = real_proc_address(name, ret_function, version, flags, ret_status);
+	if (rc == 0 && ret_function && *ret_function) {
+		if (strncmp(name, "cuGetProcAddress", 16) == 0) {
+			proc_address_fn *f = proc_address;
+			memcpy(ret_function, &f, sizeof f);
+		} else
+			*ret_function = ct_agent_gate(name, *ret_function);
+	}
+	return rc;
+}
+
+static void *gated_dlsym(void *handle, const char *name)
+{
+	void *found = real_dlsym()(handle, name);
+	if (!found)
+		return found;
+	if (strcmp(name, "cuGetProcAddress_v2") == 0) {
+		proc_address_fn *f = proc_address;
+		memcpy(&real_proc_address, &found, sizeof found);
+		memcpy(&found, &f, sizeof f);
+		return found;
+	}
+	return ct_agent_gate(name, found);
+}
+
 dlsym_fn *ct_agent_on_dlsym(const char *name)
 {
 	dlsym_fn *real = real_dlsym();
 	if (is_driver_entry(name))
 		ct_agent_cuda_seen();
+	if (name && name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z')
+		return gated_dlsym;
 	return real;
 }
 

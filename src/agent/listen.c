@@ -180,13 +180,49 @@ static const struct request *find_request(const char *line)
 	return NULL;
 }
 
+static void send_done(int fd, unsigned error)
+{
+	char text[80];
+	int n = snprintf(text, sizeof text, "{\"version\":1,\"pid\":%d,\"error_code\":%u}\n", (int)getpid(), error);
+	send_text(fd, text, (size_t)n);
+}
+
+// 0 for what is none: CUresult ends with 999 (cuda.h).
+static unsigned parse_error_code(const char *digits)
+{
+	unsigned error = 0;
+	for (; *digits >= '0' && *digits <= '9' && error < 1000; digits++)
+		error = error * 10 + (unsigned)(*digits - '0');
+	return *digits || error > 999 ? 0 : error;
+}
+
+// "fail 710": from now on every call of the driver returns that error, and who is in one comes out with it. "hold": that the error
+// will be told; until then nobody passes.
+static bool shut_gate(int fd, const char *line)
+{
+	static const char verb[] = "fail ";
+	bool hold = strcmp(line, "hold") == 0;
+	if (!hold && strncmp(line, verb, sizeof verb - 1) != 0)
+		return false;
+	unsigned error = hold ? 0 : parse_error_code(line + sizeof verb - 1);
+	if (!(hold ? ct_agent_hold_gate() : ct_agent_shut_gate(error))) {
+		send_error(fd, "no call of this process goes through the agent");
+		return true;
+	}
+	// First: the process may end as soon as it can.
+	send_done(fd, error);
+	if (!hold)
+		ct_agent_let_out();
+	return true;
+}
+
 static void serve(int fd)
 {
 	const struct timeval limit = {.tv_sec = CLIENT_TIMEOUT_S};
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
 	char line[REQUEST_MAX];
-	if (!is_allowed(fd) || !read_request(fd, line))
+	if (!is_allowed(fd) || !read_request(fd, line) || shut_gate(fd, line))
 		return;
 	const struct request *request = find_request(line);
 	if (request)

@@ -75,6 +75,7 @@ static void after_fork_in_child(void)
 	int saved = errno;
 	atomic_store(&agent.listening, 0);  // the thread stayed in the parent
 	ct_agent_close_inherited();
+	ct_agent_gate_after_fork();
 	atomic_store(&agent.is_fork, true);
 	allow_supervisor();
 	errno = saved;
@@ -153,6 +154,7 @@ static void __attribute__((constructor)) begin(void)
 {
 	int saved = errno;
 	if (read_config()) {
+		ct_agent_gate_begin();
 		allow_supervisor();
 		pthread_atfork(NULL, NULL, after_fork_in_child);
 		if (dl_iterate_phdr(is_libcuda, NULL))  // linked to the program: nobody needs dlsym to find it

@@ -12,7 +12,9 @@
 enum ct_engine_choice { CT_ENGINE_AUTO, CT_ENGINE_WAIT, CT_ENGINE_CORE, CT_ENGINE_LIVE };
 enum ct_dump_choice { CT_DUMP_LIGHT, CT_DUMP_MEMORY, CT_DUMP_FULL };
 enum ct_color_choice { CT_COLOR_AUTO, CT_COLOR_ALWAYS, CT_COLOR_NEVER };
-enum ct_after_fault { CT_FAULT_ENDS_RUN, CT_FAULT_CONTINUES };
+// What becomes of the process whose fault was read: it gets the fault's error from every CUDA call and ends by its own means; it is ended; or the
+// driver lets it run on past the fault.
+enum ct_after_fault { CT_FAULT_IS_ERROR, CT_FAULT_ENDS_RUN, CT_FAULT_CONTINUES };
 
 enum { CT_MAX_COMMANDS = 64 };
 
@@ -36,6 +38,7 @@ struct ct_options {
 	int error_exitcode;  // our status when a fault was trapped
 	int64_t timeout_ms;  // 0: none
 	int64_t grace_ms;    // between asking a process to end and ending it
+	int64_t ending_limit_ms;  // after CT_FAULT_IS_ERROR: a process that is still there then is ended
 	int64_t deadline_ms; // for everything collected after a fault
 	const char *cuda_gdb;    // NULL: look for one
 	const char *report_dir;  // "cudatrap-reports"

@@ -11,7 +11,7 @@
 #include "cli/cli.h"
 
 enum option_id {
-	OPT_ENGINE = 256, OPT_ASYNC, OPT_AFTER_FAULT, OPT_API_FAILURES, OPT_ERROR_EXITCODE, OPT_TIMEOUT, OPT_GRACE, OPT_DEADLINE, OPT_CUDA_GDB,
+	OPT_ENGINE = 256, OPT_ASYNC, OPT_AFTER_FAULT, OPT_API_FAILURES, OPT_ERROR_EXITCODE, OPT_TIMEOUT, OPT_GRACE, OPT_ENDING_LIMIT, OPT_DEADLINE, OPT_CUDA_GDB,
 	OPT_DUMP, OPT_KEEP_DUMP, OPT_DUMP_LIMIT, OPT_REPORT_DIR, OPT_JOB_DIR, OPT_SINCE, OPT_KNOWN, OPT_JOB, OPT_ALSO, OPT_FORMAT, OPT_RAW, OPT_COMMAND, OPT_COLOR,
 	OPT_WIDTH, OPT_NATIVE, OPT_WATCH_STDOUT, OPT_QUIET, OPT_VERBOSE, OPT_HELP, OPT_VERSION,
 };
@@ -27,10 +27,11 @@ struct option_row {
 static const struct option_row rows[] = {
 	{OPT_ENGINE, 'e', "engine", "NAME", "auto, wait (native speed, cuda-gdb attaches at the fault), core (native speed, the driver's dump) or live (under cuda-gdb)"},
 	{OPT_ASYNC, 0, "async", NULL, "leave CUDA_LAUNCH_BLOCKING alone: full speed, host stacks may be later than the launch"},
-	{OPT_AFTER_FAULT, 0, "after-fault", "end|continue", "what becomes of the command after the report (default: end)"},
+	{OPT_AFTER_FAULT, 0, "after-fault", "error|end|continue", "what becomes of the command after the report: its CUDA calls fail and it ends by its own means, it is ended, it goes on (default: error)"},
 	{OPT_API_FAILURES, 0, "api-failures", NULL, "engine live: stop at failing CUDA calls too"},
 	{OPT_ERROR_EXITCODE, 0, "error-exitcode", "N", "exit status when a fault was trapped (default: 99)"},
 	{OPT_TIMEOUT, 't', "timeout", "SECONDS", "end the command after that time, with status 124"},
+	{OPT_ENDING_LIMIT, 0, "ending-limit", "SECONDS", "--after-fault=error: a process that has not ended by itself then is ended (default: 300)"},
 	{OPT_GRACE, 0, "grace", "SECONDS", "between asking a process to end and ending it (default: 5)"},
 	{OPT_DEADLINE, 0, "deadline", "SECONDS", "for everything collected after a fault (default: 30)"},
 	{OPT_CUDA_GDB, 0, "cuda-gdb", "FILE", "this cuda-gdb and no other"},
@@ -129,7 +130,7 @@ static bool apply(struct ct_options *o, const struct option_row *row, const char
 {
 	static const char *const engines[] = {"auto", "wait", "core", "live", NULL};
 	static const char *const colors[] = {"auto", "always", "never", NULL};
-	static const char *const afters[] = {"end", "continue", NULL};
+	static const char *const afters[] = {"error", "end", "continue", NULL};
 	static const char *const dumps[] = {"light", "memory", "full", NULL};
 	int index = 0;
 	switch (row->id) {
@@ -165,6 +166,8 @@ static bool apply(struct ct_options *o, const struct option_row *row, const char
 		return parse_status(row, value, &o->error_exitcode, err);
 	case OPT_TIMEOUT:
 		return parse_seconds(row, value, &o->timeout_ms, err);
+	case OPT_ENDING_LIMIT:
+		return parse_seconds(row, value, &o->ending_limit_ms, err);
 	case OPT_GRACE:
 		return parse_seconds(row, value, &o->grace_ms, err);
 	case OPT_DEADLINE:
@@ -380,6 +383,7 @@ bool ct_cli_parse(struct ct_arena *arena, int argc, char **argv, struct ct_optio
 	struct ct_options o = {
 		.error_exitcode = 99,
 		.grace_ms = 5000,
+		.ending_limit_ms = 300000,
 		.deadline_ms = 30000,
 		.dump_limit_mib = 4096,
 		.report_dir = "cudatrap-reports",

@@ -40,7 +40,7 @@ static void read_process(struct ct_run *run, pid_t pid)
 {
 	struct ct_incident *incident = ct_run_new_incident(run);
 	// One that waits after its fault must not run on past it; any other one must go on as it was.
-	bool waits = is_set(pid, "CUDA_DEVICE_WAITS_ON_EXCEPTION") && run->options->after_fault == CT_FAULT_ENDS_RUN;
+	bool waits = is_set(pid, "CUDA_DEVICE_WAITS_ON_EXCEPTION") && run->options->after_fault != CT_FAULT_CONTINUES;
 	const struct ct_collect_job job = {
 		.incident = incident,
 		.pid = pid,
@@ -77,6 +77,7 @@ int ct_engine_attach(const struct ct_options *options)
 		ct_diagnose(run.incident);
 		ct_explain_with(run.incident, ct_data_dir());
 		ct_run_deliver(&run);
+		ct_run_tell_ci(&run, run.report_path);
 	} else {
 		status = ct_run_complain(&err, 125);
 	}

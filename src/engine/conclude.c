@@ -1,5 +1,6 @@
 // The end of a run: how it ended, the diagnosis, the report, our exit status.
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -27,7 +28,9 @@ static const char *describe_end(struct ct_run *run)
 	const char *text = ct_arena_printf(arena, "the command %s", describe_status(arena, r->exited ? r->exit_code << 8 : r->signal));
 	if (!same && run->fault_pid_reaped)
 		text = ct_arena_printf(arena, "process %d %s; %s", (int)run->fault_pid, describe_status(arena, run->fault_pid_status), text);
-	if (run->engine == &ct_engine_core && run->incident->gpu.present)
+	if (run->is_let_end && !run->aborted)
+		text = ct_arena_printf(arena, "%s; since the fault every CUDA call of it returned error %u", text, run->error_code);
+	else if (run->engine == &ct_engine_core && run->incident->gpu.present)
 		text = ct_arena_printf(arena, "%s; the driver aborts a process after it wrote its dump", text);
 	if (r->n_left_behind)
 		text = ct_arena_printf(arena, "%s; %u processes that it left behind were ended", text, r->n_left_behind);
@@ -140,24 +143,96 @@ static void keep_dump(struct ct_run *run, const char *report_path)
 		dprintf(STDERR_FILENO, "cudatrap: the dump was not kept: %s\n", err.text);
 }
 
+static bool write_report(struct ct_run *run, const char **ret_path, struct ct_error *err)
+{
+	size_t length = 0;
+	const char *log = ct_loglines_raw(lines_of_fault(run), &length);
+	if (!run->early_id)
+		return ct_report_write(run->incident, run->options->report_dir, log, length, ret_path, err);
+	run->incident->id = run->early_id;
+	return ct_report_update(run->incident, run->options->report_dir, log, length, ret_path, err);
+}
+
+// After an early report the only news is the end.
+static void show(const struct ct_run *run, const char *path)
+{
+	if (run->early_id)
+		dprintf(STDERR_FILENO, "cudatrap: %s\ncudatrap: report: %s\n", run->incident->ending.detail, path);
+	else
+		print_report(run, path);
+}
+
 void ct_run_deliver(struct ct_run *run)
 {
 	struct ct_error err = CT_ERROR_INIT;
-	size_t length = 0;
-	const char *log = ct_loglines_raw(lines_of_fault(run), &length), *path = NULL;
-	bool written = ct_report_write(run->incident, run->options->report_dir, log, length, &path, &err);
+	const char *path = NULL;
+	bool written = write_report(run, &path, &err);
 	if (written && run->options->keep_dump)
 		keep_dump(run, path);
 	run->report_id = written ? run->incident->id : NULL;
+	run->report_path = path;
 	if (!run->options->quiet || !written)
-		print_report(run, path);
+		show(run, path);
 	else
 		dprintf(STDERR_FILENO, "cudatrap: report: %s\n", path);
 	if (!written)
 		dprintf(STDERR_FILENO, "cudatrap: the report folder was not written: %s%s%s\n", err.text, err.hint[0] ? "; " : "", err.hint);
 	else if (run->options->also && !ct_report_write_also(run->incident, path, run->options->also, &err))
 		dprintf(STDERR_FILENO, "cudatrap: not all of --also=%s was written: %s\n", run->options->also, err.text);
-	ct_run_tell_ci(run, path);
+}
+
+// ---- The report of a program that goes on for a while ----------------------------------------------------------------------
+
+// Long enough for the usual traceback and exit (PyTorch: under a second, measured), so that they are in the report.
+enum { EARLY_US = 3000000 };
+
+static const char *early_path(struct ct_run *run)
+{
+	return ct_arena_printf(&run->arena, "%s/early-report", run->scratch);
+}
+
+static void diagnose(struct ct_incident *incident)
+{
+	ct_diagnose(incident);
+	ct_explain_with(incident, ct_data_dir());
+}
+
+// In a process of its own: the log goes on in ours, and a report is made of what there is now.
+static int deliver_early(void *context)
+{
+	struct ct_run *run = context;
+	signal(SIGXFSZ, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
+	run->incident->ending = (struct ct_ending){.kind = CT_ENDING_RUNNING};
+	run->incident->ending.detail = ct_arena_printf(&run->incident->arena, "every CUDA call of it returns error %u now; its end will be added here", run->error_code);
+	ct_loglines_finish(lines_of_fault(run), run->incident);
+	diagnose(run->incident);
+	ct_run_deliver(run);
+	return run->report_id && ct_write_file_at(AT_FDCWD, early_path(run), run->report_id, strlen(run->report_id), NULL) ? 0 : 1;
+}
+
+static void start_early(void *context)
+{
+	struct ct_run *run = context;
+	struct ct_error err = CT_ERROR_INIT;
+	if (run->is_ending || ct_supervisor_is_ending(run->supervisor))
+		return;
+	run->early_helper = ct_supervisor_spawn_helper(run->supervisor, deliver_early, run, &err);
+	if (run->early_helper < 0)
+		run->early_helper = 0;  // the report comes at the end then
+}
+
+void ct_run_deliver_early_later(struct ct_run *run)
+{
+	ct_supervisor_timer(run->supervisor, ct_now_us() + EARLY_US, start_early, run);
+}
+
+void ct_run_take_early(struct ct_run *run)
+{
+	CT_AUTO(ct_auto_str) struct ct_str id = CT_STR_INIT;
+	run->early_helper = 0;
+	if (ct_read_file(early_path(run), 4096, &id, NULL) && id.length)
+		run->early_id = ct_arena_strdup(&run->arena, ct_str_text(&id));
 }
 
 int ct_run_conclude(struct ct_run *run)
@@ -172,16 +247,16 @@ int ct_run_conclude(struct ct_run *run)
 		ct_run_read_redirected(run);
 	if (run->engine == &ct_engine_live && !take_live_result(run, &err))
 		return ct_run_complain(&err, 125);
-	if (trapped)
+	if (trapped) {
 		ct_loglines_finish(lines_of_fault(run), run->incident);
-	else if (!make_from_log(run, &trapped)) {
+	} else if (!make_from_log(run, &trapped)) {
 		run->same_end = true;
 		return run->result.exit_status;
 	}
 	fill_ending(run);
-	ct_diagnose(run->incident);
-	ct_explain_with(run->incident, ct_data_dir());
+	diagnose(run->incident);
 	ct_run_deliver(run);
+	ct_run_tell_ci(run, run->report_path);
 	run->same_end = !trapped;
 	return trapped ? run->options->error_exitcode : run->result.exit_status;
 }

@@ -26,6 +26,13 @@ static const char *flags_of(enum ct_dump_choice choice)
 	return choice == CT_DUMP_FULL ? FULL : choice == CT_DUMP_MEMORY ? MEMORY : LIGHT;
 }
 
+// The agent can keep the process from working on past the fault, so that the driver need not abort it: with skip_abort alone the driver
+// returns the wrong error, or none (580.159, measured). Written so, the flag is unknown to the driver; the agent makes it count.
+static bool can_let_end(const struct ct_run *run)
+{
+	return run->options->after_fault == CT_FAULT_IS_ERROR && run->agent_dir;
+}
+
 static bool prepare(struct ct_run *run, struct ct_error *err)
 {
 	if (run->options->after_fault == CT_FAULT_CONTINUES) {
@@ -37,7 +44,7 @@ static bool prepare(struct ct_run *run, struct ct_error *err)
 		return ct_fail_errno(err, "%s", run->dump_dir);
 	ct_run_setenv(run, "CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "1");
 	ct_run_setenv(run, "CUDA_COREDUMP_FILE", ct_arena_printf(&run->arena, "%s/%%p", run->dump_dir));
-	ct_run_setenv(run, "CUDA_COREDUMP_GENERATION_FLAGS", flags_of(run->options->dump));
+	ct_run_setenv(run, "CUDA_COREDUMP_GENERATION_FLAGS", ct_arena_printf(&run->arena, "%s%s", flags_of(run->options->dump), can_let_end(run) ? ",skip_abor_" : ""));
 	// The only way to a light dump before driver 555; without effect since 13.0.
 	ct_run_setenv(run, "CUDA_ENABLE_LIGHTWEIGHT_COREDUMP", run->options->dump == CT_DUMP_LIGHT ? "1" : NULL);
 	ct_run_setenv(run, "CUDA_ENABLE_CPU_COREDUMP_ON_EXCEPTION", NULL);
@@ -57,14 +64,28 @@ static void forbid_core_file(pid_t pid)
 	}
 }
 
+// A dump in a file may be whole, and the process far past its fault: too late to hold anything.
+static bool hold(struct ct_run *run, pid_t pid)
+{
+	struct ct_error err = CT_ERROR_INIT;
+	if (!can_let_end(run))
+		return false;
+	bool is_held = ct_run_hold(run, pid, &err);
+	if (!is_held)
+		ct_run_say(run, "process %d cannot be held: %s", (int)pid, err.text);
+	return is_held;
+}
+
 static void fault(struct ct_run *run, pid_t pid, int fd)
 {
 	forbid_core_file(pid);
 	if (run->n_waiting < CT_COUNT(run->waiting))
-		run->waiting[run->n_waiting++].pid = pid;
+		run->waiting[run->n_waiting++] = (struct ct_waiting){.pid = pid, .is_held = hold(run, pid)};
 	if (run->incident) {
 		double seconds = (double)(ct_now_us() - run->fault_us) / 1e6;
 		ct_incident_add_consequence(run->incident, pid, seconds, "another process wrote a GPU core dump of its own");
+		if (run->is_let_end)
+			ct_run_let_all_end(run);
 		return;
 	}
 	ct_run_new_incident(run);
@@ -175,10 +196,12 @@ static void last_look(struct ct_run *run)
 		look_at_all(run, false);
 }
 
-// The driver aborts the process itself. A launcher around it ends too, or is ended.
+// Without us the driver aborts the process itself. A launcher around it ends too, or is ended.
 static void collected(struct ct_run *run)
 {
-	ct_run_end_tree_later(run);
+	ct_run_let_all_end(run);
+	if (!run->is_let_end)
+		ct_run_end_tree_later(run);
 }
 
 const struct ct_engine ct_engine_core = {

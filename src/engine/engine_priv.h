@@ -18,6 +18,8 @@ enum { CT_MAX_WAITING = 256, CT_MAX_FIFOS = 512, CT_MAX_REDIRECTED = 64 };
 struct ct_waiting {
 	pid_t pid;
 	unsigned n_by_line, n_by_agent;  // how often each told of it
+	bool is_held;                    // it does not go on until somebody lets it
+	bool let_end;                    // its CUDA calls fail now
 };
 
 struct ct_fifo {
@@ -77,6 +79,10 @@ struct ct_run {
 	bool collected;
 	bool is_ending;  // the report is made, the command is being ended
 	bool aborted;    // by our SIGABRT
+	bool is_let_end;      // the fault's error was returned to the processes that had one
+	unsigned error_code;  // that error, a CUresult; 0: none yet
+	pid_t early_helper;   // shows the report while the command still runs; 0: none
+	const char *early_id; // of the report that it wrote; NULL: none
 	bool fault_pid_reaped;
 	int fault_pid_status;
 	struct ct_waiting waiting[CT_MAX_WAITING];  // processes that wait in the driver, the first one included
@@ -90,6 +96,7 @@ struct ct_run {
 	bool waits_again;    // engine wait, --after-fault=continue: a fault after the first
 	int waiting_socket;  // engine wait; -1: none
 	const char *report_id;    // of the report that was written; NULL: none
+	const char *report_path;  // its folder
 	struct ct_marker marker;  // of this rank, when has_marker
 	bool has_marker;
 	bool same_end;  // nothing was trapped: we end as the command did, by its signal if it was one
@@ -124,6 +131,14 @@ struct ct_incident *ct_run_new_incident(struct ct_run *run);
 void ct_run_collect(struct ct_run *run, pid_t pid);
 // Sends SIGABRT to everything that waits in the driver, without core files; after the grace time the whole tree is ended.
 void ct_run_abort_waiting(struct ct_run *run);
+// let_end.c: --after-fault=error. Everything that waits gets its fault's error from every CUDA call and ends by its own means; what cannot
+// be told so, and what is still there after --ending-limit, is ended by SIGABRT.
+void ct_run_let_all_end(struct ct_run *run);
+// One process: until ct_run_let_all_end() no CUDA call of it begins or comes back.
+bool ct_run_hold(struct ct_run *run, pid_t pid, struct ct_error *err);
+// A program may go on for long after its error (a notebook's kernel): then the report is shown while it runs, and its end is added later.
+void ct_run_deliver_early_later(struct ct_run *run);
+void ct_run_take_early(struct ct_run *run);  // run->early_helper has ended
 // Somebody wants out while the collectors are at work: takes what they have so far.
 void ct_run_break_off_collection(struct ct_run *run);
 // After the grace time the whole tree is ended: launchers end by themselves when a rank dies, what does not is ended.

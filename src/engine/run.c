@@ -84,7 +84,7 @@ static void choose_automatically(struct ct_run *run)
 	// Without the agent a program that sends its stderr elsewhere would wait for ever.
 	if (can_attach && !run->agent_dir)
 		can_attach = ct_fail(&why, CT_NOT_FOUND, "no agent (%s)", run->agent_missing.text);
-	bool dump = !can_attach && run->options->after_fault == CT_FAULT_ENDS_RUN;
+	bool dump = !can_attach && run->options->after_fault != CT_FAULT_CONTINUES;
 	run->engine = dump ? &ct_engine_core : &ct_engine_wait;
 	run->engine_why = dump ? ct_arena_printf(&run->arena, "wait cannot attach: %s", why.text) : "default: native speed";
 }
@@ -186,6 +186,8 @@ static void on_child_ended(void *context, pid_t pid, int wait_status)
 	}
 	if (run->collector && pid == run->collector)
 		take_collected(run, wait_status);
+	else if (run->early_helper && pid == run->early_helper)
+		ct_run_take_early(run);
 	else if (run->engine->child_ended)
 		run->engine->child_ended(run, pid, wait_status);
 }
@@ -195,7 +197,7 @@ static bool may_finish(void *context)
 	struct ct_run *run = context;
 	if (run->engine->last_look)
 		run->engine->last_look(run);
-	return run->collector == 0;
+	return run->collector == 0 && run->early_helper == 0;
 }
 
 // ---- A fault ----------------------------------------------------------------------------------------------------------

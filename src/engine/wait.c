@@ -88,7 +88,7 @@ static bool is_news(struct ct_run *run, pid_t pid, bool by_agent, bool *ret_same
 		if (run->n_waiting == CT_COUNT(run->waiting))
 			return false;
 		w = &run->waiting[run->n_waiting++];
-		*w = (struct ct_waiting){.pid = pid};
+		*w = (struct ct_waiting){.pid = pid, .is_held = true};
 	}
 	unsigned before = w->n_by_line > w->n_by_agent ? w->n_by_line : w->n_by_agent;
 	unsigned *mine = by_agent ? &w->n_by_agent : &w->n_by_line;
@@ -129,7 +129,9 @@ static void take_waiting(struct ct_run *run, pid_t pid, bool by_agent)
 			ct_run_abort_waiting(run);
 		return;
 	}
-	if (run->collected)
+	if (run->is_let_end)
+		ct_run_let_all_end(run);
+	else if (run->collected)
 		end_second_wait(run);
 }
 
@@ -173,6 +175,10 @@ static bool was_let_go(const struct ct_incident *incident)
 static void collected(struct ct_run *run)
 {
 	bool resume = run->options->after_fault == CT_FAULT_CONTINUES;
+	if (run->options->after_fault == CT_FAULT_IS_ERROR) {
+		ct_run_let_all_end(run);
+		return;
+	}
 	if (resume && was_let_go(run->incident)) {
 		end_second_wait(run);
 		return;

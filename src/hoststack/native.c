@@ -97,6 +97,13 @@ static const Dwfl_Thread_Callbacks thread_callbacks = {
 	.set_initial_registers = set_registers,
 };
 
+// Calls of the driver go through the agent's gates: part of us, not of the program.
+static bool is_ours(const struct ct_host_frame *f)
+{
+	const char *slash = f->module ? strrchr(f->module, '/') : NULL;
+	return slash && ct_starts_with(slash + 1, "libcudatrap-agent.so");
+}
+
 static int on_frame(Dwfl_Frame *frame, void *arg)
 {
 	struct unwind *u = arg;
@@ -105,7 +112,8 @@ static int on_frame(Dwfl_Frame *frame, void *arg)
 	u->late = ct_now_us() >= u->deadline_us;
 	if (u->late || u->n_frames == CT_NATIVE_MAX_FRAMES || !dwfl_frame_pc(frame, &pc, &activation))
 		return DWARF_CB_ABORT;
-	ct_symbols_frame(&u->symbols, pc, activation, &u->frames[u->n_frames++]);
+	ct_symbols_frame(&u->symbols, pc, activation, &u->frames[u->n_frames]);
+	u->n_frames += is_ours(&u->frames[u->n_frames]) ? 0 : 1;
 	return DWARF_CB_OK;
 }
 

@@ -159,3 +159,13 @@ bool ct_report_write(struct ct_incident *incident, const char *base_dir, const c
 		rmdir(base_dir);
 	return false;
 }
+
+bool ct_report_update(struct ct_incident *incident, const char *base_dir, const char *log, size_t log_length, const char **ret_path, struct ct_error *err)
+{
+	const char *path = join(&incident->arena, base_dir, incident->id);
+	CT_AUTO(ct_auto_close) int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return ct_fail_errno(err, "report folder %s", path);
+	*ret_path = path;
+	return write_files(fd, incident, path, log, log_length, err);
+}

@@ -20,6 +20,9 @@ const char *ct_report_id(struct ct_incident *incident);
 // The caller ignores SIGXFSZ, or a file-size limit ends the process instead.
 bool ct_report_write(struct ct_incident *incident, const char *base_dir, const char *log, size_t log_length, const char **ret_path, struct ct_error *err);
 
+// Writes the files of the report base_dir/incident->id anew, each all at once. CT_NOT_FOUND when the folder has gone.
+bool ct_report_update(struct ct_incident *incident, const char *base_dir, const char *log, size_t log_length, const char **ret_path, struct ct_error *err);
+
 #define CT_REPORT_INCIDENT "incident.json"
 #define CT_REPORT_SUMMARY "summary.json"
 

@@ -2,7 +2,7 @@
 AGENT_TEST_CFLAGS = -std=c17 $(WARN_CFLAGS) -fPIC
 
 check_PROGRAMS += tests/cli/agent-libcuda.so tests/cli/agent-who1.so tests/cli/agent-who2.so tests/cli/agent-who3.so \
-	tests/cli/agent_probe tests/cli/agent_ask
+	tests/cli/agent_probe tests/cli/agent_ask tests/cli/agent_gate
 
 tests_cli_agent_libcuda_so_SOURCES = tests/cli/agent_libcuda.c
 tests_cli_agent_libcuda_so_CFLAGS = $(AGENT_TEST_CFLAGS)
@@ -29,5 +29,12 @@ tests_cli_agent_probe_LDADD = tests/cli/agent-who1.so tests/cli/agent-who2.so te
 tests_cli_agent_ask_SOURCES = tests/cli/agent_ask.c
 tests_cli_agent_ask_LDADD = $(CT_LIBS)
 
+tests_cli_agent_gate_SOURCES = tests/cli/agent_gate.c
+tests_cli_agent_gate_CFLAGS = $(AGENT_TEST_CFLAGS)
+tests_cli_agent_gate_LDFLAGS = -pthread -rdynamic
+tests_cli_agent_gate_LDADD = -ldl
+
+TESTS += tests/cli/agent_gate.py
+EXTRA_DIST += tests/cli/agent_gate.py
 TESTS += tests/cli/agent.py tests/cli/agent_tensors.py
 EXTRA_DIST += tests/cli/agent.py tests/cli/agent_lab.py tests/cli/agent_tensors.py tests/cli/fake_torch.py

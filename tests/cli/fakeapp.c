@@ -1,5 +1,6 @@
 // A program with many ways to run, to fault and to misbehave: `fakeapp MODE [ARG]`. What a supervisor must survive.
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -62,6 +63,35 @@ static int run_assert_twice(long n)
 {
 	fault(n > 0 ? n : 1);
 	return fault(n > 0 ? n : 1);
+}
+
+typedef int proc_address_fn(const char *name, void **ret_function, int version, unsigned long flags, int *ret_status);
+typedef int launch_fn(long function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream,
+		      void **params, void **extra);
+typedef int sync_fn(void);
+
+// A program whose calls go the way of libcudart, that sees its error, cleans up and has a status of its own. n > 1: takes its time.
+static int run_assert_by_driver(long n)
+{
+	void *found = dlsym(RTLD_DEFAULT, "cuGetProcAddress_v2");
+	proc_address_fn *proc_address = NULL;
+	launch_fn *launch = NULL;
+	sync_fn *sync = NULL;
+	memcpy(&proc_address, &found, sizeof found);
+	if (!found || proc_address("cuLaunchKernel", &found, 12000, 0, NULL) != 0)
+		return 8;
+	memcpy(&launch, &found, sizeof found);
+	if (proc_address("cuCtxSynchronize", &found, 12000, 0, NULL) != 0)
+		return 8;
+	memcpy(&sync, &found, sizeof found);
+	int healthy = sync(), launched = launch(0, 1, 2, 3, 4, 5, 6, 7, (void *)8, (void **)9, (void **)10);
+	int failed = launch(1, 1, 2, 3, 4, 5, 6, 7, (void *)8, (void **)9, (void **)10);
+	printf("before: %d %d; the launch returned %d, the next call %d\n", healthy, launched, failed, sync());
+	fflush(stdout);
+	if (n > 1)
+		sleep((unsigned)n);
+	say("cleaned up\n");
+	return 7;
 }
 
 static int run_children(long n)
@@ -330,6 +360,7 @@ static const struct {
 	{"ok", run_ok},
 	{"assert", run_assert},
 	{"assert-twice", run_assert_twice},
+	{"assert-by-driver", run_assert_by_driver},
 	{"assert-children", run_children},
 	{"exit", run_exit},
 	{"signal", run_signal},

@@ -87,6 +87,9 @@ int fake_launch(long n_lines)
 		wait_for_debugger();
 	if (dumps && strcmp(dumps, "1") == 0)
 		dump(getenv("FAKE_DUMP"));
+	// As driver 580.159 does it, now and then: the fault is swallowed.
+	if (dumps && strcmp(dumps, "1") == 0 && strstr(getenv("CUDA_COREDUMP_GENERATION_FLAGS"), "skip_abort"))
+		return 0;
 	for (long i = 0; i < n_lines; i++) {
 		char line[256];
 		snprintf(line, sizeof line, "fakeapp.cu:42: check_index: block: [%ld,0,0], thread: [%ld,0,0] Assertion `t >= 0 && t < n_classes` failed.\n",
@@ -96,4 +99,37 @@ int fake_launch(long n_lines)
 	if (dumps && strcmp(dumps, "1") == 0)
 		abort();
 	return FAKE_ERROR_ASSERT;
+}
+
+// ---- The way that libcudart takes to the driver ------------------------------------------------------------------------------
+
+// function is the number of assert lines. The others are checked: what stands between must hand all of them on, those on the stack too.
+static int launch_kernel(long function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream,
+			 void **params, void **extra)
+{
+	if (gx != 1 || gy != 2 || gz != 3 || bx != 4 || by != 5 || bz != 6 || shared != 7 || stream != (void *)8 || params != (void *)9 || extra != (void *)10)
+		return 1;
+	return fake_launch(function);
+}
+
+static int synchronize(void)
+{
+	return 0;
+}
+
+int cuGetProcAddress_v2(const char *name, void **ret_function, int version, unsigned long flags, int *ret_status)
+{
+	int (*launch)(long, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **) = launch_kernel;
+	int (*sync)(void) = synchronize;
+	(void)version;
+	(void)flags;
+	if (ret_status)
+		*ret_status = 0;
+	if (strcmp(name, "cuLaunchKernel") == 0)
+		memcpy(ret_function, &launch, sizeof launch);
+	else if (strcmp(name, "cuCtxSynchronize") == 0)
+		memcpy(ret_function, &sync, sizeof sync);
+	else
+		return 500;  // CUDA_ERROR_NOT_FOUND
+	return 0;
 }

@@ -12,4 +12,7 @@
 // Returns 0 or FAKE_ERROR_ASSERT.
 int fake_launch(long n_lines);
 
+// The way that libcudart takes to the driver: "cuLaunchKernel" (function is the number of assert lines) and "cuCtxSynchronize".
+int cuGetProcAddress_v2(const char *name, void **ret_function, int version, unsigned long flags, int *ret_status);
+
 #endif

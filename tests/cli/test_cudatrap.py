@@ -129,6 +129,46 @@ def after_fault_continue_lets_the_command_end_by_itself(b: Bench) -> None:
     assert i["assert"]["lines"] == 2 and "t >= 0 && t < n_classes" in i["assert"]["expression"], i["assert"]
 
 
+DRIVER_LINE = b"before: 0 0; the launch returned 710, the next call 710\ncleaned up\n"
+
+
+@test
+def the_command_gets_its_error_and_ends_by_its_own_means(b: Bench) -> None:
+    for options in (["--engine", "wait"], ["--engine", "core"], ["--engine", "wait", "--after-fault=error"]):
+        r = Bench().run(options, [APP, "assert-by-driver"], env=dump(b))
+        i = r.incident()
+        assert r.status == 99 and r.out == DRIVER_LINE, (options, r.out, r.err)
+        assert i["ending"] == {"kind": "exited", "status": 7, "detail": i["ending"]["detail"]} and "returned error 710" in i["ending"]["detail"], i["ending"]
+        assert b.leftovers() == []
+
+
+@test
+def after_fault_end_ends_the_command(b: Bench) -> None:
+    r = b.run(["--after-fault=end"], [APP, "assert-by-driver"])
+    assert r.status == 99 and r.out == b"" and r.incident()["ending"]["kind"] == "ended-by-us", (r.out, r.err)
+    r = Bench().run(["--engine", "core", "--after-fault=end"], [APP, "assert-by-driver"], env=dump(b))
+    assert r.status == 99 and r.out == b"" and r.incident()["ending"] == {**r.incident()["ending"], "kind": "signaled", "status": 6}, (r.out, r.err)
+
+
+@test
+def a_command_that_takes_its_time_to_end_has_its_report_before(b: Bench) -> None:
+    r = b.run([], [APP, "assert-by-driver", "6"])
+    assert r.status == 99 and r.out == DRIVER_LINE, (r.out, r.err)
+    text = r.text()
+    assert text.count("device-side assert in") == 1 and "still running when this was written" in text and "exited with status 7" in text.split("still running")[1], text
+    i = r.incident()
+    assert i["ending"]["kind"] == "exited" and i["ending"]["status"] == 7 and len(r.reports) == 1, i["ending"]
+    assert "by itself, with status 7" in (r.reports[0] / "report.txt").read_text()
+
+
+@test
+def a_command_that_does_not_end_after_its_error_is_ended(b: Bench) -> None:
+    r = b.run(["--ending-limit", "1"], [APP, "assert-by-driver", "100"])
+    i = r.incident()
+    assert r.status == 99 and i["ending"]["kind"] == "ended-by-us" and any("--ending-limit" in n for n in i["notes"]), (i["ending"], i.get("notes"))
+    assert b.leftovers() == []
+
+
 @test
 def continuing_into_the_next_fault_comes_to_an_end(b: Bench) -> None:
     r = b.run(["--after-fault", "continue"], [APP, "assert-twice"])
@@ -291,7 +331,7 @@ def core_limits_the_dump(b: Bench) -> None:
 def core_sets_what_the_driver_needs(b: Bench) -> None:
     show = ["sh", "-c", "echo $CUDA_COREDUMP_GENERATION_FLAGS ${CUDA_DEVICE_WAITS_ON_EXCEPTION-unset} $CUDA_ENABLE_COREDUMP_ON_EXCEPTION"]
     light = b.run(["--engine", "core"], show, env={"CUDA_DEVICE_WAITS_ON_EXCEPTION": "1"}).out.decode()
-    assert light.endswith(" unset 1\n") and light.count("skip_") == 5 and "skip_abort" not in light, light
+    assert light.endswith(" unset 1\n") and light.count("skip_") == 6 and "skip_abort" not in light, light
     assert "skip_global" not in b.run(["--engine", "core", "--dump=memory"], show).out.decode()
     r = b.run(["--engine", "core", "--after-fault=continue"], show)
     assert r.status == 125 and len(r.err.splitlines()) == 1 and b"--after-fault" in r.err, r.err

@@ -251,6 +251,18 @@ def check_processes(checks: Checks, record: Optional[Path]) -> None:
                  f"status {run.status}\n{run.err}\n{json.dumps(run.incident)[:600]}")
 
 
+def check_own_ending(checks: Checks) -> None:
+    """A program that handles its error: the same words and the same status as without cudatrap."""
+    script = str(TOP_SRC / "tests" / "gpu" / "own_ending.py")
+    plain = subprocess.run([sys.executable, script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=RUN_TIMEOUT, check=False)
+    checks.check(plain.returncode == 5 and b"device-side assert triggered" in plain.stdout, "own ending: the plain run", str(plain))
+    for options in (["--engine", "wait"], ["--engine", "core"], ["--engine", "wait", "--async"], ["--engine", "core", "--async"]):
+        run = Run([sys.executable, script], options)
+        ending = (run.incident or {}).get("ending", {})
+        checks.check(run.status == 99 and run.out.encode() == plain.stdout and ending.get("kind") == "exited" and ending.get("status") == 5,
+                     f"own ending: as the plain run, {' '.join(options)}", f"status {run.status} {ending}\n{run.out}\n{run.err}")
+
+
 def keep(run: Run, target: Path) -> None:
     """Copies the report folder; paths and names of this machine become neutral ones."""
     target.mkdir(parents=True, exist_ok=True)
@@ -297,6 +309,8 @@ def main() -> int:
             check_attach(checks, args.record)
         if not args.only or args.only in "processes":
             check_processes(checks, args.record)
+        if not args.only or args.only in "own ending":
+            check_own_ending(checks)
     return checks.done()
 
 
