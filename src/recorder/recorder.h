@@ -2,7 +2,7 @@
 //
 // Environment: with CUDATRAP_RECORD set to a number of launches (the depth) and CUDATRAP_RECORD_DIR to an absolute 0700 folder, a process
 // that launches on a GPU writes DIR/launches.PID. Without them nothing is hooked. The file has its full size from the start
-// (ct_record_bytes(); 60 MiB at the default depth), so a folder in memory (/dev/shm) is the better place: a disk would be written to
+// (ct_record_lay_out(); 76 MiB at the default depth), so a folder in memory (/dev/shm) is the better place: a disk would be written to
 // all the time. Whoever made the folder removes the file.
 //
 // The file is a mapping that threads of the target write to without locks: rings of launches, one a thread, and tables that the launches
@@ -212,13 +212,38 @@ static inline uint64_t ct_record_ring_rows(uint64_t depth, unsigned ring)
 	return ring == 0 ? depth / 2 : ring == 1 || ring == CT_RECORD_CAPTURE_RING ? depth / 4 : depth / 128;
 }
 
-// The size of a file of this depth, a power of two; the agent lays it out in this order.
-static inline uint64_t ct_record_bytes(uint64_t depth)
+// Fills what follows from the depth, a power of two from CT_RECORD_MIN_DEPTH to CT_RECORD_MAX_DEPTH: sizes, rows and places. Writer and
+// reader both have it from here, so that a reader need not believe what a file says of itself.
+static inline void ct_record_lay_out(uint64_t depth, struct ct_record_head *head)
 {
-	return 4096 + (CT_RECORD_RINGS + 1) * sizeof(struct ct_record_ring) + CT_RECORD_FUNCTIONS * sizeof(struct ct_record_function) +
-	       CT_RECORD_CODES * sizeof(struct ct_record_code) + CT_RECORD_GRAPHS * sizeof(struct ct_record_graph) +
-	       CT_RECORD_PLACES * sizeof(struct ct_record_place) + CT_RECORD_FAILURES * sizeof(struct ct_record_failure) +
-	       CT_RECORD_FUNCTION_TEXT + CT_RECORD_CODE_TEXT + (depth + depth / 4) * sizeof(struct ct_record_launch) + 4096;
+	uint64_t at = 4096;
+	head->version = CT_RECORD_VERSION;
+	head->head_bytes = sizeof(struct ct_record_head);
+	head->launch_bytes = sizeof(struct ct_record_launch);
+	head->n_rings = CT_RECORD_RINGS + 1;
+	head->depth = depth;
+	head->n_launches = depth + depth / 4;
+	head->n_functions = CT_RECORD_FUNCTIONS;
+	head->n_codes = CT_RECORD_CODES;
+	head->n_graphs = CT_RECORD_GRAPHS;
+	head->n_places = CT_RECORD_PLACES;
+	head->n_failures = CT_RECORD_FAILURES;
+#define CT_RECORD_PUT(member, size) \
+	head->member = at; \
+	at = (at + (size) + 4095) & ~UINT64_C(4095)
+	CT_RECORD_PUT(rings_at, head->n_rings * sizeof(struct ct_record_ring));
+	CT_RECORD_PUT(functions_at, CT_RECORD_FUNCTIONS * sizeof(struct ct_record_function));
+	CT_RECORD_PUT(codes_at, CT_RECORD_CODES * sizeof(struct ct_record_code));
+	CT_RECORD_PUT(graphs_at, CT_RECORD_GRAPHS * sizeof(struct ct_record_graph));
+	CT_RECORD_PUT(places_at, CT_RECORD_PLACES * sizeof(struct ct_record_place));
+	CT_RECORD_PUT(failures_at, CT_RECORD_FAILURES * sizeof(struct ct_record_failure));
+	CT_RECORD_PUT(function_text.at, CT_RECORD_FUNCTION_TEXT);
+	CT_RECORD_PUT(code_text.at, CT_RECORD_CODE_TEXT);
+	CT_RECORD_PUT(launches_at, head->n_launches * sizeof(struct ct_record_launch));
+#undef CT_RECORD_PUT
+	head->function_text.bytes = CT_RECORD_FUNCTION_TEXT;
+	head->code_text.bytes = CT_RECORD_CODE_TEXT;
+	head->file_bytes = at;
 }
 
 _Static_assert(sizeof(struct ct_record_launch) == 768 && sizeof(struct ct_record_ring) == 64 && sizeof(struct ct_record_head) <= 4096,
