@@ -278,7 +278,7 @@ static const struct ct_field launch_fields[] = {
 	{"pending", CT_FIELD_BOOL, AT(pending)},
 	{"arguments_equal", CT_FIELD_BOOL, AT(arguments_equal)},
 	{"backward", CT_FIELD_BOOL, AT(backward)},
-	{"origin", WORD(ct_origin_words), AT(origin), OMIT_ZERO},
+	{"origin", WORD(ct_launch_origin_words), AT(origin), OMIT_ZERO},
 	{"python", ROWS(python, host_frame_table)},
 	{"native", ROWS(native, host_frame_table)},
 	{"origin_python", ROWS(origin_python, host_frame_table)},

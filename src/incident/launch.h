@@ -27,18 +27,18 @@ const char *ct_certainty_word(enum ct_certainty certainty);
 bool ct_certainty_parse(const char *word, enum ct_certainty *ret_certainty);
 
 // What the other frames of a launch are to it.
-#define CT_ORIGINS(X)                                                                           \
+#define CT_LAUNCH_ORIGINS(X)                                                                           \
 	X(NONE, "none")                                                                         \
 	X(FORWARD, "forward") /* the forward operation whose backward pass this launch is of */ \
 	X(CAPTURE, "capture") /* where the kernel was captured into the graph that was launched */
 
-enum ct_origin {
-#define X(name, word) CT_ORIGIN_##name,
-	CT_ORIGINS(X)
+enum ct_launch_origin {
+#define X(name, word) CT_LAUNCH_ORIGIN_##name,
+	CT_LAUNCH_ORIGINS(X)
 #undef X
 };
-const char *ct_origin_word(enum ct_origin origin);
-bool ct_origin_parse(const char *word, enum ct_origin *ret_origin);
+const char *ct_launch_origin_word(enum ct_launch_origin origin);
+bool ct_launch_origin_parse(const char *word, enum ct_launch_origin *ret_origin);
 
 // Launches of one kernel from one place.
 struct ct_launch {
@@ -59,7 +59,7 @@ struct ct_launch {
 	bool pending;           // the call had not returned
 	bool arguments_equal;   // its argument bytes were compared with those of the failing grid, and are the same
 	bool backward;          // launched within a backward pass
-	enum ct_origin origin;
+	enum ct_launch_origin origin;
 	struct ct_host_frame *python;  // innermost first
 	size_t n_python;
 	struct ct_host_frame *native;  // return addresses, innermost first

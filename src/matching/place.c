@@ -74,7 +74,7 @@ struct ct_launch ct_place_of(const struct ct_launches *record, const struct ct_l
 	l.python = ct_place_python(record, r->frames, r->n_frames, incident, &l.n_python);
 	l.native = native_of(record, r, incident, &l.n_native);
 	if (origin) {
-		l.origin = graph ? CT_ORIGIN_CAPTURE : CT_ORIGIN_FORWARD;
+		l.origin = graph ? CT_LAUNCH_ORIGIN_CAPTURE : CT_LAUNCH_ORIGIN_FORWARD;
 		l.origin_python = ct_place_python(record, origin->launch->frames, origin->launch->n_frames, incident, &l.n_origin_python);
 	}
 	return l;

@@ -62,7 +62,7 @@ static const char *place_text(struct ct_page *page, const struct ct_launch *l)
 {
 	const struct ct_host_frame *f = telling_frame(l->python, l->n_python);
 	if (!f)
-		f = l->origin == CT_ORIGIN_FORWARD ? telling_frame(l->origin_python, l->n_origin_python) : NULL;
+		f = l->origin == CT_LAUNCH_ORIGIN_FORWARD ? telling_frame(l->origin_python, l->n_origin_python) : NULL;
 	if (!f)
 		f = telling_frame(l->native, l->n_native);
 	if (!f)
@@ -75,9 +75,9 @@ static const char *place_text(struct ct_page *page, const struct ct_launch *l)
 
 static void print_origin(struct ct_page *page, const struct ct_launch *l)
 {
-	if (l->origin == CT_ORIGIN_CAPTURE)
+	if (l->origin == CT_LAUNCH_ORIGIN_CAPTURE)
 		ct_page_wrap(page, 2, 2, CT_PLAIN, 0, "It is a node of a CUDA graph, captured at:");
-	else if (l->origin == CT_ORIGIN_FORWARD)
+	else if (l->origin == CT_LAUNCH_ORIGIN_FORWARD)
 		ct_page_wrap(page, 2, 2, CT_PLAIN, 0, "It is a launch of the backward pass, backward of:");
 	else if (l->graph)
 		ct_page_wrap(page, 2, 2, CT_PLAIN, 0, "It is a node of a CUDA graph; where it was captured is not in the record.");

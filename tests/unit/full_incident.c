@@ -113,7 +113,7 @@ static void fill_host(struct ct_incident *in)
 	}
 }
 
-static struct ct_launch full_launch(struct ct_incident *in, enum ct_origin origin)
+static struct ct_launch full_launch(struct ct_incident *in, enum ct_launch_origin origin)
 {
 	struct ct_launch l = {.name = "k<float>(int*)", .symbol = "_Z1kIfEvPi", .graph = true, .has_dims = true, .grid_dim = {4, 1, 1}, .block_dim = {256, 1, 1},
 			      .has_cluster = true, .cluster_dim = {2, 1, 1}, .shared_bytes = 49152, .stream = UINT64_MAX, .stream_of_thread = true, .tid = 8,
@@ -133,15 +133,15 @@ static void fill_launch(struct ct_incident *in)
 {
 	struct ct_launched *l = &in->launch;
 	*l = (struct ct_launched){.present = true, .certainty = CT_CERTAINTY_SEVERAL, .why = "by its arguments", .candidates_cut = true, .n_recorded = 65536};
-	for (int origin = CT_ORIGIN_NONE; origin <= CT_ORIGIN_CAPTURE; origin++) {
+	for (int origin = CT_LAUNCH_ORIGIN_NONE; origin <= CT_LAUNCH_ORIGIN_CAPTURE; origin++) {
 		l->candidates = ct_arena_grow(&in->arena, l->candidates, &l->n_candidates, sizeof *l->candidates);
-		l->candidates[l->n_candidates - 1] = full_launch(in, (enum ct_origin)origin);
+		l->candidates[l->n_candidates - 1] = full_launch(in, (enum ct_launch_origin)origin);
 	}
 	l->history = ct_arena_grow(&in->arena, NULL, &l->n_history, sizeof *l->history);
-	l->history[0] = full_launch(in, CT_ORIGIN_NONE);
+	l->history[0] = full_launch(in, CT_LAUNCH_ORIGIN_NONE);
 	l->failed_call = (struct ct_failed_call){.present = true, .call = "cuLaunchKernel", .error = 1, .error_name = "CUDA_ERROR_INVALID_VALUE",
 						 .why = "a block of 2048 threads", .n_later = 2, .sticky = true, .went_on = true, .ignored = true, .is_launch = true,
-						 .at = full_launch(in, CT_ORIGIN_FORWARD)};
+						 .at = full_launch(in, CT_LAUNCH_ORIGIN_FORWARD)};
 	l->failed_call.limits = ct_arena_grow(&in->arena, NULL, &l->failed_call.n_limits, sizeof *l->failed_call.limits);
 	l->failed_call.limits[0] = (struct ct_limit){.what = "threads of a block", .asked = 2048, .limit = 1024, .exceeded = true};
 }

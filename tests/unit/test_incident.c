@@ -138,7 +138,7 @@ static void test_every_word_goes_both_ways(void)
 	CHECK_WORDS(ct_ending, ct_ending_kind, CT_ENDINGS, FIRST);
 	CHECK_WORDS(ct_tensor_role, ct_tensor_role, CT_TENSOR_ROLES, FIRST);
 	CHECK_WORDS(ct_certainty, ct_certainty, CT_CERTAINTIES, FIRST);
-	CHECK_WORDS(ct_origin, ct_origin, CT_ORIGINS, FIRST);
+	CHECK_WORDS(ct_launch_origin, ct_launch_origin, CT_LAUNCH_ORIGINS, FIRST);
 	CHECK_WORDS(ct_check_kind, ct_check_kind, CT_CHECK_KINDS, FIRST);
 	CHECK_WORDS(ct_check_status, ct_check_status, CT_CHECK_STATUSES, FIRST);
 	CU_ASSERT_STRING_EQUAL(ct_fault_kind_headline(CT_FAULT_ASSERT), "device-side assert");

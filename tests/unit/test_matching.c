@@ -235,7 +235,7 @@ static void test_backward_launch_carries_the_forward(void)
 	CU_ASSERT_EQUAL(s.in->launch.certainty, CT_CERTAINTY_UNIQUE);
 	const struct ct_launch *c = &s.in->launch.candidates[0];
 	CU_ASSERT_TRUE(c->backward);
-	CU_ASSERT_EQUAL(c->origin, CT_ORIGIN_FORWARD);
+	CU_ASSERT_EQUAL(c->origin, CT_LAUNCH_ORIGIN_FORWARD);
 	CU_ASSERT_EQUAL_FATAL(c->n_origin_python, 1);
 	CU_ASSERT_STRING_EQUAL(c->origin_python[0].function, "train");
 	end(&s);
@@ -260,7 +260,7 @@ static void test_graph_launch_carries_the_capture(void)
 	CU_ASSERT_TRUE(c->graph);
 	CU_ASSERT_EQUAL(c->count, 2);
 	CU_ASSERT_STRING_EQUAL(c->python[0].function, "evaluate");
-	CU_ASSERT_EQUAL(c->origin, CT_ORIGIN_CAPTURE);
+	CU_ASSERT_EQUAL(c->origin, CT_LAUNCH_ORIGIN_CAPTURE);
 	CU_ASSERT_STRING_EQUAL(c->origin_python[0].function, "train");
 	end(&s);
 }
