@@ -25,6 +25,7 @@ void ct_collect_launches(const struct ct_collect_job *job, struct ct_incident *i
 		return;
 	}
 	ct_matching_grid(record, incident->monotonic_us * 1000, job->history, incident);
+	ct_matching_refused_launch(record, incident);
 	ct_launches_free(record);
 	ct_hoststack_add_sources(incident, job->pid);
 	bool found = incident->launch.certainty != CT_CERTAINTY_NONE;

@@ -30,6 +30,7 @@ bool ct_certainty_parse(const char *word, enum ct_certainty *ret_certainty);
 #define CT_LAUNCH_ORIGINS(X)                                                                           \
 	X(NONE, "none")                                                                         \
 	X(FORWARD, "forward") /* the forward operation whose backward pass this launch is of */ \
+	X(CALL, "backward-call") /* the call of backward() that this launch is part of; its forward is not known */ \
 	X(CAPTURE, "capture") /* where the kernel was captured into the graph that was launched */
 
 enum ct_launch_origin {

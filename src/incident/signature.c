@@ -233,7 +233,7 @@ static const struct ct_launch *recorded_launch(const struct ct_incident *inciden
 		return NULL;
 	if (l->certainty == CT_CERTAINTY_UNIQUE && l->n_candidates && l->candidates[0].n_python)
 		return &l->candidates[0];
-	return l->failed_call.present && !incident->n_threads && l->failed_call.at.n_python ? &l->failed_call.at : NULL;
+	return l->failed_call.present && incident->kind == CT_FAULT_API_ERROR && !incident->n_threads && l->failed_call.at.n_python ? &l->failed_call.at : NULL;
 }
 
 const char *ct_incident_signature(struct ct_incident *incident)

@@ -55,15 +55,25 @@ static bool is_launch(const struct ct_record_failure *f)
 	return (ct_starts_with(f->call, "cuLaunch") && !ct_starts_with(f->call, "cuLaunchHostFunc")) || ct_starts_with(f->call, "cuGraphLaunch");
 }
 
+static const struct ct_record_failure *refused_launch(const struct ct_launches *record)
+{
+	size_t n = 0;
+	const struct ct_record_failure *const *all = ct_launches_failures(record, &n);
+	for (size_t i = 0; i < n; i++)
+		if (is_launch(all[i]) && !ct_error_loses_context(all[i]->result))
+			return all[i];
+	return NULL;
+}
+
 static const struct ct_record_failure *choose(const struct ct_launches *record, bool process_failed)
 {
 	struct ct_launches_about about;
 	size_t n = 0;
 	const struct ct_record_failure *const *all = ct_launches_failures(record, &n);
 	ct_launches_about(record, &about);
-	for (size_t i = 0; i < n; i++)
-		if (is_launch(all[i]) && !ct_error_loses_context(all[i]->result))
-			return all[i];
+	const struct ct_record_failure *launch = refused_launch(record);
+	if (launch)
+		return launch;
 	if (about.sticky_failure)
 		return about.sticky_failure;
 	return process_failed && n ? all[n - 1] : NULL;
@@ -112,15 +122,9 @@ static struct ct_launch who_called(const struct ct_launches *record, const struc
 	return l;
 }
 
-bool ct_matching_failed_call(const struct ct_launches *record, bool process_failed, unsigned history, struct ct_incident *incident)
+static void fill_call(const struct ct_launches *record, const struct ct_record_failure *f, bool process_failed, struct ct_incident *incident)
 {
-	const struct ct_record_failure *f = choose(record, process_failed);
-	struct ct_launches_about about;
-	struct ct_launched *out = &incident->launch;
-	if (!f)
-		return false;
-	ct_launches_about(record, &about);
-	struct ct_failed_call *call = &out->failed_call;
+	struct ct_failed_call *call = &incident->launch.failed_call;
 	*call = (struct ct_failed_call){
 		.present = true,
 		.call = ct_arena_clean(&incident->arena, f->call, strlen(f->call)),
@@ -134,9 +138,27 @@ bool ct_matching_failed_call(const struct ct_launches *record, bool process_fail
 		.at = who_called(record, f, incident),
 	};
 	ct_limits_of(f, &incident->arena, call);
+}
+
+void ct_matching_refused_launch(const struct ct_launches *record, struct ct_incident *incident)
+{
+	const struct ct_record_failure *f = refused_launch(record);
+	if (f)
+		fill_call(record, f, true, incident);
+}
+
+bool ct_matching_failed_call(const struct ct_launches *record, bool process_failed, unsigned history, struct ct_incident *incident)
+{
+	const struct ct_record_failure *f = choose(record, process_failed);
+	struct ct_launches_about about;
+	struct ct_launched *out = &incident->launch;
+	if (!f)
+		return false;
+	ct_launches_about(record, &about);
+	fill_call(record, f, process_failed, incident);
 	if (!out->present) {
 		*out = (struct ct_launched){.present = true, .certainty = CT_CERTAINTY_NONE, .why = "a call failed, not a kernel", .n_recorded = about.n_kept,
-					    .failed_call = *call};
+					    .failed_call = out->failed_call};
 		ct_place_history(record, NULL, f->time_ns, history, incident);
 	}
 	return true;

@@ -21,6 +21,9 @@ void ct_matching_grid(const struct ct_launches *record, int64_t until_ns, unsign
 // too, the last other call that did, because a program can go on after those (an allocator frees its caches and asks again). False, and the
 // incident left alone, when there is none.
 bool ct_matching_failed_call(const struct ct_launches *record, bool process_failed, unsigned history, struct ct_incident *incident);
+// Beside a fault: the first launch that the driver refused before it, because what that kernel should have written was not written. No
+// history; the certainty and its candidates stay as they are.
+void ct_matching_refused_launch(const struct ct_launches *record, struct ct_incident *incident);
 // Whether there is one, without an incident, and when it was (CLOCK_MONOTONIC).
 bool ct_matching_has_failed_call(const struct ct_launches *record, bool process_failed, int64_t *ret_when_ns);
 

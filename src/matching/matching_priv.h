@@ -7,7 +7,8 @@
 
 // ---- place.c: rows of the record as launches of the incident
 
-// Who launched row; origin (NULL: none) is the launch that its other frames are of. Texts go to the incident's arena.
+// Who launched row; origin (NULL: none) is the launch that its other frames are of: the captured one of a graph's, the forward's of a backward
+// pass. Of a backward pass without one, the call of backward() is looked for. Texts go to the incident's arena.
 struct ct_launch ct_place_of(const struct ct_launches *record, const struct ct_launches_row *row, const struct ct_launches_row *origin, int64_t until_ns,
 			     struct ct_incident *incident);
 // Python frames of a launch or a failing call.

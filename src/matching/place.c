@@ -53,6 +53,33 @@ static struct ct_host_frame *native_of(const struct ct_launches *record, const s
 	return list;
 }
 
+// PyTorch's own functions around a backward pass: torch/_tensor.py and torch/autograd/__init__.py.
+static bool is_backward_call(const struct ct_launches_frame *f)
+{
+	return f->file && f->function && (strstr(f->file, "/torch/_tensor.py") || strstr(f->file, "/torch/autograd/__init__.py")) &&
+	       (ct_ends_with(f->function, "backward") || ct_ends_with(f->function, "grad"));
+}
+
+// The thread that calls backward() launches a kernel or two there (the first gradient is made) and then waits for the pass: its last launch
+// before this one, when it is from within that call.
+static const struct ct_launches_row *backward_call(const struct ct_launches *record, const struct ct_launches_row *row)
+{
+	size_t n = 0;
+	const struct ct_launches_row *rows = ct_launches_rows(record, &n);
+	for (size_t i = (size_t)(row - rows) + 1; i < n; i++) {
+		const struct ct_record_launch *l = rows[i].launch;
+		if (l->tid == row->launch->tid || !l->n_frames || l->flags & CT_RECORD_CAPTURED)
+			continue;
+		for (size_t k = 0; k < l->n_frames; k++) {
+			struct ct_launches_frame f;
+			if (ct_launches_frame(record, &l->frames[k], &f) && is_backward_call(&f))
+				return &rows[i];
+		}
+		return NULL;
+	}
+	return NULL;
+}
+
 static struct ct_dim3 dim3_of(const uint32_t v[3])
 {
 	return (struct ct_dim3){v[0], v[1], v[2]};
@@ -73,8 +100,12 @@ struct ct_launch ct_place_of(const struct ct_launches *record, const struct ct_l
 	ct_place_name(record, graph && origin ? origin->launch->function : r->function, incident, &l.symbol, &l.name);
 	l.python = ct_place_python(record, r->frames, r->n_frames, incident, &l.n_python);
 	l.native = native_of(record, r, incident, &l.n_native);
+	l.origin = !origin ? CT_LAUNCH_ORIGIN_NONE : graph ? CT_LAUNCH_ORIGIN_CAPTURE : CT_LAUNCH_ORIGIN_FORWARD;
+	if (!origin && l.backward && !l.n_python) {
+		origin = backward_call(record, row);
+		l.origin = origin ? CT_LAUNCH_ORIGIN_CALL : CT_LAUNCH_ORIGIN_NONE;
+	}
 	if (origin) {
-		l.origin = graph ? CT_LAUNCH_ORIGIN_CAPTURE : CT_LAUNCH_ORIGIN_FORWARD;
 		l.origin_python = ct_place_python(record, origin->launch->frames, origin->launch->n_frames, incident, &l.n_origin_python);
 	}
 	return l;

@@ -15,7 +15,7 @@ const struct ct_launch *ct_text_recorded(const struct ct_incident *in)
 		return NULL;
 	if (l->certainty == CT_CERTAINTY_UNIQUE && l->n_candidates)
 		return &l->candidates[0];
-	return l->failed_call.present && !in->n_threads ? &l->failed_call.at : NULL;
+	return l->failed_call.present && in->kind == CT_FAULT_API_ERROR && !in->n_threads ? &l->failed_call.at : NULL;
 }
 
 // ---- A launch in words ------------------------------------------------------------------------------------------
@@ -62,7 +62,7 @@ static const char *place_text(struct ct_page *page, const struct ct_launch *l)
 {
 	const struct ct_host_frame *f = telling_frame(l->python, l->n_python);
 	if (!f)
-		f = l->origin == CT_LAUNCH_ORIGIN_FORWARD ? telling_frame(l->origin_python, l->n_origin_python) : NULL;
+		f = l->backward ? telling_frame(l->origin_python, l->n_origin_python) : NULL;
 	if (!f)
 		f = telling_frame(l->native, l->n_native);
 	if (!f)
@@ -79,6 +79,8 @@ static void print_origin(struct ct_page *page, const struct ct_launch *l)
 		ct_page_wrap(page, 2, 2, CT_PLAIN, 0, "It is a node of a CUDA graph, captured at:");
 	else if (l->origin == CT_LAUNCH_ORIGIN_FORWARD)
 		ct_page_wrap(page, 2, 2, CT_PLAIN, 0, "It is a launch of the backward pass, backward of:");
+	else if (l->origin == CT_LAUNCH_ORIGIN_CALL)
+		ct_page_wrap(page, 2, 2, CT_PLAIN, 0, "It is a launch of the backward pass; its forward operation is not in the record. The pass was called at:");
 	else if (l->graph)
 		ct_page_wrap(page, 2, 2, CT_PLAIN, 0, "It is a node of a CUDA graph; where it was captured is not in the record.");
 	else if (l->backward)
@@ -136,7 +138,7 @@ bool ct_text_launch(struct ct_page *page)
 	const struct ct_launched *launch = &in->launch;
 	if (!launch->present || (in->launch_blocking && in->n_threads))
 		return false;
-	if (launch->failed_call.present && !in->n_threads) {
+	if (launch->failed_call.present && in->kind == CT_FAULT_API_ERROR && !in->n_threads) {
 		ct_page_heading(page, "Called from");
 		print_frames(page, &launch->failed_call.at);
 		return true;
@@ -187,6 +189,10 @@ void ct_text_failed_call(struct ct_page *page, struct ct_rows *rows)
 	ct_rows_add(page, rows, page->incident->kind == CT_FAULT_API_ERROR ? "error" : "failed call", CT_RED,
 		    ct_arena_printf(&page->arena, "%s%s%s", page->incident->kind == CT_FAULT_API_ERROR ? "" : ct_arena_printf(&page->arena, "%s returned ", c->call), error,
 				    c->why ? ct_arena_printf(&page->arena, ": %s", c->why) : ""));
+	if (page->incident->kind != CT_FAULT_API_ERROR) {
+		ct_rows_addf(page, rows, "", "of %s, at %s, before the fault: what it should have written was not written", kernel_text(page, &c->at), place_text(page, &c->at));
+		return;
+	}
 	if (c->is_launch && c->at.has_dims)
 		ct_rows_addf(page, rows, "asked for", "grid %s, block %s, %" PRIu32 " bytes of dynamic shared memory", dim_text(page, c->at.grid_dim),
 			     dim_text(page, c->at.block_dim), c->at.shared_bytes);
@@ -197,6 +203,8 @@ void ct_text_failed_call(struct ct_page *page, struct ct_rows *rows)
 void ct_text_limits(struct ct_page *page, struct ct_rows *rows)
 {
 	const struct ct_failed_call *c = &page->incident->launch.failed_call;
+	if (page->incident->kind != CT_FAULT_API_ERROR)
+		return;
 	for (size_t i = 0; page->incident->launch.present && c->present && i < c->n_limits; i++) {
 		const struct ct_limit *l = &c->limits[i];
 		ct_rows_addf(page, rows, i ? "" : "limits", "%s: %" PRId64 " of %" PRId64 "%s", l->what ? l->what : "?", l->asked, l->limit, l->exceeded ? ", too many" : "");

@@ -241,6 +241,26 @@ static void test_backward_launch_carries_the_forward(void)
 	end(&s);
 }
 
+// Without the forward, the call of backward() that waits for it.
+static void test_backward_launch_carries_its_call(void)
+{
+	struct scene s = begin();
+	struct ct_record_frame call = record_frame(s.record, "Tensor.backward", "/venv/lib/python3.12/site-packages/torch/_tensor.py", 647);
+	struct ct_record_launch *first = record_launch(s.record, 0, s.other, 1000, &call);
+	first->frames[1] = s.train;
+	first->n_frames = 2;
+	record_launch(s.record, 1, s.sort, 2000, NULL)->flags = CT_RECORD_NODE;
+	match(&s, 0, 8);
+	CU_ASSERT_EQUAL(s.in->launch.candidates[0].origin, CT_LAUNCH_ORIGIN_CALL);
+	CU_ASSERT_EQUAL_FATAL(s.in->launch.candidates[0].n_origin_python, 2);
+	CU_ASSERT_EQUAL(s.in->launch.candidates[0].origin_python[1].line, 12);
+	record_launch(s.record, 0, s.other, 1500, &s.eval);  // the thread is out of that call
+	match(&s, 0, 8);
+	CU_ASSERT_EQUAL(s.in->launch.candidates[0].origin, CT_LAUNCH_ORIGIN_NONE);
+	CU_ASSERT_TRUE(s.in->launch.candidates[0].backward);
+	end(&s);
+}
+
 static void test_graph_launch_carries_the_capture(void)
 {
 	struct scene s = begin();
@@ -455,6 +475,26 @@ static void test_which_failing_call_is_told(void)
 }
 
 // Numbers that refer to nothing, and counts beyond their arrays.
+static void test_a_refused_launch_beside_a_fault(void)
+{
+	struct scene s = begin();
+	record_launch(s.record, 0, s.sort, 2000, &s.train);
+	record_failure(s.record, "cuLaunchKernel", 719, 3000);
+	match(&s, 0, 8);
+	struct ct_launches *launches = record_open(s.record);
+	ct_matching_refused_launch(launches, s.in);
+	ct_launches_free(launches);
+	CU_ASSERT_FALSE(s.in->launch.failed_call.present);  // that one followed from the fault
+	record_failure(s.record, "cuLaunchKernel", 1, 1000)->function = s.other;
+	launches = record_open(s.record);
+	ct_matching_refused_launch(launches, s.in);
+	ct_launches_free(launches);
+	CU_ASSERT_TRUE(s.in->launch.failed_call.present);
+	CU_ASSERT_STRING_EQUAL(s.in->launch.failed_call.at.name, "fill(float*)");
+	CU_ASSERT_EQUAL(s.in->launch.certainty, CT_CERTAINTY_UNIQUE);
+	end(&s);
+}
+
 static void test_a_hostile_record_is_only_strange(void)
 {
 	struct scene s = begin();
@@ -495,11 +535,13 @@ int main(void)
 		{"history is of the launch's stream", test_history_is_of_the_launches_stream},
 		{"default streams of threads are apart", test_default_streams_of_threads_are_apart},
 		{"backward launch carries the forward", test_backward_launch_carries_the_forward},
+		{"backward launch carries its call", test_backward_launch_carries_its_call},
 		{"graph launch carries the capture", test_graph_launch_carries_the_capture},
 		{"many places are cut", test_many_places_are_cut},
 		{"a block too large", test_a_block_too_large},
 		{"why a call failed", test_why_a_call_failed},
 		{"which failing call is told", test_which_failing_call_is_told},
+		{"a refused launch beside a fault", test_a_refused_launch_beside_a_fault},
 		{"a hostile record is only strange", test_a_hostile_record_is_only_strange},
 		CU_TEST_INFO_NULL,
 	};
