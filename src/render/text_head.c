@@ -215,9 +215,12 @@ static void add_assert_source(struct ct_page *page, struct ct_rows *rows)
 static void add_api_error(struct ct_page *page, struct ct_rows *rows)
 {
 	const struct ct_incident *in = page->incident;
-	ct_text_failed_call(page, rows);
-	if (in->kind != CT_FAULT_API_ERROR || in->launch.failed_call.present)
+	if (in->kind != CT_FAULT_API_ERROR)
 		return;
+	if (in->launch.failed_call.present) {
+		ct_text_failed_call(page, rows);
+		return;
+	}
 	for (size_t i = 0; i < in->n_log; i++) {
 		if (in->log[i].kind == CT_LOG_CUDA_ERROR) {
 			ct_rows_add(page, rows, "error", CT_RED, in->log[i].text);
@@ -272,6 +275,8 @@ struct ct_rows ct_text_fact_rows(struct ct_page *page)
 		ct_text_place(page, &rows, first_group(page), "at");
 	if (page->incident->kind == CT_FAULT_HANG)
 		ct_text_other_groups(page, &rows);
+	if (page->incident->kind != CT_FAULT_API_ERROR)
+		ct_text_failed_call(page, &rows);
 	if (!page->incident->gpu.has_kernel && page->incident->assertion.present && where_name(page))
 		ct_rows_add(page, &rows, "kernel", CT_PLAIN, "not known: the name above is the function that the assert line gives");
 	return rows;

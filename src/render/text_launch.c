@@ -173,7 +173,8 @@ void ct_text_history(struct ct_page *page)
 			    history_line(page, l));
 		rows.row[rows.n - 1].max_lines = 2;
 	}
-	ct_page_heading(page, launch->n_candidates ? ct_arena_printf(&page->arena, "Launches on %s, the failing one first", stream_text(page, &launch->history[0]))
+	const char *first = launch->certainty == CT_CERTAINTY_UNIQUE ? "the failing one first" : "from the newest that fits on";
+	ct_page_heading(page, launch->n_candidates ? ct_arena_printf(&page->arena, "Launches on %s, %s", stream_text(page, &launch->history[0]), first)
 						   : "The last launches");
 	ct_rows_print(page, &rows);
 }
