@@ -11,7 +11,7 @@
 #include "matching/matching_priv.h"
 
 // A forward is looked for among all launches before: so often at most.
-enum { MAX_GROUPS = 64, MAX_THREADS = 256, MAX_FORWARDS = 4096 };
+enum { MAX_GROUPS = 64, MAX_THREADS = 256, MAX_FORWARDS = 4096, MAX_CAPTURED = 1024 };
 
 enum arguments { DIFFERENT, NOT_COMPARED, EQUAL };
 
@@ -33,6 +33,8 @@ struct search {
 	bool trust_graphs;  // their nodes' arguments are those of the capture; false: they may have been changed since
 	struct ct_str key;  // of the failing kernel, when it has no symbol
 	uint32_t known, known_fits;  // the last function compared, and what came out
+	struct fit captured[MAX_CAPTURED];  // that fit
+	size_t n_captured;
 	struct group groups[MAX_GROUPS];
 	size_t n_groups;
 	bool cut;
@@ -129,11 +131,23 @@ static bool was_refused(const struct ct_launches_row *row)
 
 // ---- Graphs: what was captured ran when the graph was launched ------------------------------------------------------
 
-static const struct ct_launches_row *captured(struct search *s, const struct ct_launches_row *rows, size_t n, uint64_t capture, enum arguments *ret_arguments)
+static void find_captured(struct search *s)
 {
-	for (size_t i = 0; capture && i < n; i++)
-		if (rows[i].launch->flags & CT_RECORD_CAPTURED && rows[i].launch->capture == capture && fits(s, rows[i].launch, s->trust_graphs, ret_arguments))
-			return &rows[i];
+	size_t n = 0;
+	const struct ct_launches_row *rows = ct_launches_rows(s->record, &n);
+	s->n_captured = 0;
+	for (size_t i = 0; i < n && s->n_captured < MAX_CAPTURED; i++) {
+		struct fit fit = {.origin = &rows[i]};
+		if (rows[i].launch->flags & CT_RECORD_CAPTURED && rows[i].launch->capture && fits(s, rows[i].launch, s->trust_graphs, &fit.arguments))
+			s->captured[s->n_captured++] = fit;
+	}
+}
+
+static const struct fit *captured(const struct search *s, uint64_t capture)
+{
+	for (size_t i = 0; capture && i < s->n_captured; i++)
+		if (s->captured[i].origin->launch->capture == capture)
+			return &s->captured[i];
 	return NULL;
 }
 
@@ -147,41 +161,22 @@ static bool graph_has_kernel(struct search *s, const struct ct_record_launch *r)
 	return false;
 }
 
-// The launches of one graph are many, and what it holds is always the same.
-struct graph_memory {
-	uint64_t handle, capture;
-	bool known;
-	struct fit fit;
-	bool fits;
-};
-
-static bool graph_fits(struct search *s, const struct ct_launches_row *rows, size_t n, const struct ct_launches_row *row, struct graph_memory *memory, struct fit *ret)
+static bool graph_fits(struct search *s, const struct ct_launches_row *row, struct fit *ret)
 {
-	const struct ct_record_launch *r = row->launch;
-	if (!memory->known || memory->handle != r->handle || memory->capture != r->capture) {
-		*memory = (struct graph_memory){.handle = r->handle, .capture = r->capture, .known = true, .fit.arguments = NOT_COMPARED};
-		memory->fit.origin = captured(s, rows, n, r->capture, &memory->fit.arguments);
-		memory->fits = memory->fit.origin || graph_has_kernel(s, r);
-	}
-	*ret = memory->fit;
+	const struct fit *of_capture = captured(s, row->launch->capture);
+	*ret = of_capture ? *of_capture : (struct fit){.arguments = NOT_COMPARED};
 	ret->row = row;
-	return memory->fits;
+	return of_capture || graph_has_kernel(s, row->launch);
 }
 
 // ---- Candidates ---------------------------------------------------------------------------------------------------
 
-static bool equal_rows(const struct ct_record_launch *a, const struct ct_record_launch *b)
-{
-	return a->n_frames == b->n_frames && memcmp(a->frames, b->frames, a->n_frames * sizeof a->frames[0]) == 0 &&
-	       (a->n_frames || (a->n_native == b->n_native && memcmp(a->native, b->native, a->n_native * sizeof a->native[0]) == 0));
-}
-
 static bool equal_fits(const struct fit *a, const struct fit *b)
 {
 	const struct ct_record_launch *x = a->row->launch, *y = b->row->launch;
-	if ((x->flags ^ y->flags) & (CT_RECORD_GRAPH | CT_RECORD_NODE) || !equal_rows(x, y))
+	if ((x->flags ^ y->flags) & (CT_RECORD_GRAPH | CT_RECORD_NODE) || !ct_place_equal_rows(x, y))
 		return false;
-	return a->origin == b->origin || (a->origin && b->origin && equal_rows(a->origin->launch, b->origin->launch));
+	return a->origin == b->origin || (a->origin && b->origin && ct_place_equal_rows(a->origin->launch, b->origin->launch));
 }
 
 static void add_fit(struct search *s, struct fit *fit)
@@ -219,7 +214,7 @@ static void look(struct search *s, bool only_last)
 	size_t n = 0, n_threads = 0;
 	int64_t threads[MAX_THREADS];
 	const struct ct_launches_row *rows = ct_launches_rows(s->record, &n);
-	struct graph_memory memory = {.known = false};
+	find_captured(s);
 	for (size_t i = 0; i < n; i++) {
 		const struct ct_record_launch *r = rows[i].launch;
 		struct fit fit = {.row = &rows[i]};
@@ -227,7 +222,7 @@ static void look(struct search *s, bool only_last)
 			continue;
 		if (!is_threads_last(threads, &n_threads, r->tid) && only_last)
 			continue;
-		if (r->flags & CT_RECORD_GRAPH ? graph_fits(s, rows, n, &rows[i], &memory, &fit) : fits(s, r, true, &fit.arguments))
+		if (r->flags & CT_RECORD_GRAPH ? graph_fits(s, &rows[i], &fit) : fits(s, r, true, &fit.arguments))
 			add_fit(s, &fit);
 	}
 }

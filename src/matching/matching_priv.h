@@ -16,6 +16,8 @@ struct ct_host_frame *ct_place_python(const struct ct_launches *record, const st
 				      size_t *ret_n);
 // Names of a function of the record; NULL when it has none.
 void ct_place_name(const struct ct_launches *record, uint32_t function, struct ct_incident *incident, const char **ret_symbol, const char **ret_name);
+// The same of rows, without looking anything up: equal code, instructions and, without Python frames, return addresses. Not their origins.
+bool ct_place_equal_rows(const struct ct_record_launch *a, const struct ct_record_launch *b);
 // Equal places: kernel, frames and what they are. Dimensions and times may differ.
 bool ct_place_equal(const struct ct_launch *a, const struct ct_launch *b);
 // What went on the stream of `from`: it and what was launched there before; from NULL: the newest of all streams.

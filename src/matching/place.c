@@ -5,6 +5,8 @@
 #include "base/demangle.h"
 #include "matching/matching_priv.h"
 
+enum { MORE_HISTORY = 64 };
+
 static const char *keep(struct ct_incident *incident, const char *text)
 {
 	return text && *text ? ct_arena_clean(&incident->arena, text, strlen(text)) : NULL;
@@ -111,6 +113,12 @@ struct ct_launch ct_place_of(const struct ct_launches *record, const struct ct_l
 	return l;
 }
 
+bool ct_place_equal_rows(const struct ct_record_launch *a, const struct ct_record_launch *b)
+{
+	return a->n_frames == b->n_frames && memcmp(a->frames, b->frames, a->n_frames * sizeof a->frames[0]) == 0 &&
+	       (a->n_frames || (a->n_native == b->n_native && memcmp(a->native, b->native, a->n_native * sizeof a->native[0]) == 0));
+}
+
 static bool equal_texts(const char *a, const char *b)
 {
 	return a == b || (a && b && strcmp(a, b) == 0);
@@ -146,18 +154,32 @@ static bool same_stream(const struct ct_record_launch *a, const struct ct_record
 	return a->stream == b->stream || (a->stream <= 1 && b->stream <= 1);
 }
 
+// One place at a glance; a backward pass's may be another forward's.
+static bool repeats(const struct ct_record_launch *a, const struct ct_record_launch *b)
+{
+	return a && a->function == b->function && a->handle == b->handle && a->flags == b->flags && !(a->flags & CT_RECORD_NODE) && ct_place_equal_rows(a, b);
+}
+
 void ct_place_history(const struct ct_launches *record, const struct ct_launches_row *from, int64_t until_ns, unsigned limit, struct ct_incident *incident)
 {
 	struct ct_launched *out = &incident->launch;
-	size_t n = 0;
+	size_t n = 0, n_made = 0;
 	const struct ct_launches_row *rows = ct_launches_rows(record, &n);
+	const struct ct_record_launch *last = NULL;
 	if (limit > CT_MAX_LAUNCH_HISTORY)
 		limit = CT_MAX_LAUNCH_HISTORY;
-	for (size_t i = 0; i < n && out->n_history < limit; i++) {
+	// Each row that is made costs memory, and a look for its forward: of many that come out equal only so many are.
+	for (size_t i = 0; i < n && out->n_history < limit && n_made < 4 * (size_t)limit + MORE_HISTORY; i++) {
 		const struct ct_record_launch *r = rows[i].launch;
 		bool later = from ? r->time_ns > from->launch->time_ns : until_ns > 0 && r->time_ns > until_ns;
 		if (later || r->flags & CT_RECORD_CAPTURED || (from && !same_stream(r, from->launch)))
 			continue;
+		if (repeats(last, r)) {
+			out->history[out->n_history - 1].count++;
+			continue;
+		}
+		last = r;
+		n_made++;
 		struct ct_launch l = ct_place_of(record, &rows[i], ct_launches_forward_of(record, &rows[i]), until_ns, incident);
 		// A loop over one line is one row.
 		if (out->n_history && ct_place_equal(&out->history[out->n_history - 1], &l)) {
