@@ -10,7 +10,8 @@
 
 #include "records.h"
 
-// The failing kernel of tests/data/incident/gpu-part.json, which the stand-in for cuda-gdb shows, and its third argument.
+// The failing kernel of tests/data/incident/gpu-part.json, which the stand-in for cuda-gdb shows, and its fourth argument; RECORD_SYMBOL and
+// RECORD_ARGUMENTS (hexadecimal) name another one.
 #define SYMBOL "_Z38nll_loss_forward_reduce_cuda_kernel_2dIfflEvPT_S1_PKS0_PKT1_S3_bllll"
 enum { TARGET_AT = 24, CLASSES_AT = 64, KEPT = 80 };
 
@@ -24,16 +25,23 @@ static int64_t now_ns(void)
 static void give_arguments(struct ct_record_launch *launch, uint64_t target)
 {
 	uint64_t classes = 3;
+	const char *given = getenv("RECORD_ARGUMENTS");
 	launch->arguments_kept = KEPT;
-	memcpy(launch->arguments + TARGET_AT, &target, sizeof target);
+	for (unsigned i = 0; given && i < KEPT && given[2 * i]; i++) {
+		const char byte[3] = {given[2 * i], given[2 * i + 1], '\0'};
+		launch->arguments[i] = (uint8_t)strtoul(byte, NULL, 16);
+	}
+	if (target)
+		memcpy(launch->arguments + TARGET_AT, &target, sizeof target);
 	memcpy(launch->arguments + CLASSES_AT, &classes, sizeof classes);
 }
 
-static void add_launches(struct record *r, uint64_t other_target)
+static void add_launches(struct record *r, uint64_t target, uint64_t other_target)
 {
-	uint32_t kernel = record_function(r, SYMBOL), fill = record_function(r, "_Z4fillPf");
+	const char *symbol = getenv("RECORD_SYMBOL");
+	uint32_t kernel = record_function(r, symbol ? symbol : SYMBOL), fill = record_function(r, "_Z4fillPf");
 	const struct ct_record_frame train = record_frame(r, "train_step", "/home/ada/train.py", 14), eval = record_frame(r, "evaluate", "/home/ada/train.py", 40);
-	give_arguments(record_launch(r, 0, kernel, now_ns(), &train), 0x7f2134000000);
+	give_arguments(record_launch(r, 0, kernel, now_ns(), &train), target);
 	give_arguments(record_launch(r, 0, kernel, now_ns(), &eval), other_target);
 	record_launch(r, 0, fill, now_ns(), &eval);
 }
@@ -82,8 +90,9 @@ int main(int argc, char **argv)
 	}
 	struct record *r = record_new();
 	r->head->pid = getpid();
+	uint64_t target = getenv("RECORD_ARGUMENTS") ? 0 : 0x7f2134000000;  // 0: as given
 	if (strcmp(mode, "unique") == 0 || strcmp(mode, "several") == 0)
-		add_launches(r, *mode == 'u' ? 0x7f9999999999 : 0x7f2134000000);
+		add_launches(r, target, *mode == 'u' ? 0x7f9999999999 : target);
 	else if (strncmp(mode, "launch", 6) == 0)
 		add_failed_launch(r);
 	else if (strncmp(mode, "memory", 6) == 0)

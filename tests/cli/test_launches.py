@@ -6,12 +6,13 @@ SPDX-License-Identifier: GPL-3.0-or-later
 """
 from __future__ import annotations
 
+import lzma
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-from frontend import BUILD, CUDATRAP, FAKECUDA, PATIENCE, Bench, Tests, collector
+from frontend import BUILD, CUDATRAP, FAKECUDA, PATIENCE, SRC, Bench, Tests, collector
 
 tests = Tests()
 test = tests.add
@@ -81,6 +82,25 @@ def launches_that_cannot_be_told_apart_are_all_shown(b: Bench) -> None:
     assert launch["certainty"] == "several" and [c["python"][0]["line"] for c in launch["candidates"]] == [40, 14], launch
     assert "Launched from one of 2 places" in r.text(), r.text()
     assert "CUDA_LAUNCH_BLOCKING=1 was not in force" in " ".join(r.text().split()), r.text()
+
+
+SYMBOL_OF_DUMP = "_ZN2at6native39_GLOBAL__N__5cd812b1_7_Loss_cu_5b0651e138nll_loss_forward_reduce_cuda_kernel_2dIfflEEvPT_S4_PKS3_PKT1_S6_bllll"
+# As it holds them, but for the seven bytes behind the bool, which are nobody's.
+ARGUMENTS_OF_DUMP = ("000ce01f897f0000" "0010f01f897f0000" "000ae01f897f0000" "0006e01f897f0000" "0000000000000000" "01ffffffffffffff"
+                     "2000000000000000" "0300000000000000" "0300000000000000" "9cffffffffffffff")
+
+
+@test
+def the_kernel_of_a_dump_is_found_by_its_arguments(b: Bench) -> None:
+    dump = b.dir / "ce.nvcore"
+    dump.write_bytes(lzma.decompress((SRC / "tests/data/gpu-cores/torch-cross-entropy-sm90.nvcore.xz").read_bytes()))
+    env = {"FAKE_DUMP": str(dump), "RECORD_SYMBOL": SYMBOL_OF_DUMP, "RECORD_ARGUMENTS": ARGUMENTS_OF_DUMP}
+    r = b.run(["--engine", "core", "--async"], [APP, "unique", FAKECUDA], env=env)
+    launch = r.incident()["launch"]
+    assert launch["certainty"] == "unique" and launch["candidates"][0]["arguments_equal"] and launch["candidates"][0]["python"][0]["line"] == 14, launch
+    other = Bench()
+    launch = other.run(["--engine", "core", "--async"], [APP, "unique", FAKECUDA], env={**env, "RECORD_ARGUMENTS": "01" + ARGUMENTS_OF_DUMP[2:]}).incident()["launch"]
+    assert launch["certainty"] == "none" and "other argument bytes" in launch["why"] and len(launch["history"]) == 3, launch
 
 
 @test
