@@ -34,7 +34,12 @@ tests_cli_agent_gate_CFLAGS = $(AGENT_TEST_CFLAGS)
 tests_cli_agent_gate_LDFLAGS = -pthread -rdynamic
 tests_cli_agent_gate_LDADD = -ldl
 
-TESTS += tests/cli/agent_gate.py
-EXTRA_DIST += tests/cli/agent_gate.py
+TESTS += tests/cli/agent_gate.py tests/cli/agent_record.py
+EXTRA_DIST += tests/cli/agent_gate.py tests/cli/agent_record.py
 TESTS += tests/cli/agent.py tests/cli/agent_tensors.py
 EXTRA_DIST += tests/cli/agent.py tests/cli/agent_lab.py tests/cli/agent_tensors.py tests/cli/fake_torch.py
+
+# The launch recorder.
+check_PROGRAMS += tests/cli/agent_launches
+tests_cli_agent_launches_SOURCES = tests/cli/agent_launches.c
+tests_cli_agent_launches_LDADD = $(CT_LIBS)
