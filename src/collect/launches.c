@@ -21,7 +21,7 @@ void ct_collect_launches(const struct ct_collect_job *job, struct ct_incident *i
 	if (!ct_launches_open_at(job->record_dir, job->pid, &record, &err)) {
 		bool none = err.code == CT_NOT_FOUND;
 		add_row(incident, none ? CT_COLLECTOR_SKIPPED : CT_COLLECTOR_FAILED, start,
-			none ? "the process launched nothing that the agent saw: it is linked statically, or launches past the driver's entries" : err.text);
+			none ? "the process launched nothing that the agent saw: it is linked statically, launches past the driver's entries, or had no room for its record" : err.text);
 		return;
 	}
 	ct_matching_grid(record, incident->monotonic_us * 1000, job->history, incident);

@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
-"""The record of launches in whole runs: where it is kept, what becomes of it, what is made of it. No GPU is needed, and no hook: the program
-leaves the record itself.
+"""The record of launches in whole runs: where it is kept, what becomes of it, what is made of it. No GPU is needed: the program leaves the record
+itself, or the agent writes it for a driver that does nothing.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 from __future__ import annotations
 
+import json
 import lzma
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Dict, List, Optional
 
-from frontend import BUILD, CUDATRAP, FAKECUDA, PATIENCE, SRC, Bench, Tests, collector
+from frontend import BUILD, CUDATRAP, FAKECUDA, PATIENCE, SRC, Bench, Result, Tests, collector
 
 tests = Tests()
 test = tests.add
@@ -154,6 +156,86 @@ def a_failing_allocation_counts_when_the_command_failed(b: Bench) -> None:
 def nothing_is_made_of_a_damaged_record_at_the_end(b: Bench) -> None:
     r = b.run(["--record"], [APP, "garbage"])
     assert (r.status, r.reports, r.err) == (0, [], b""), r.err
+
+
+# ---- With the agent's own record ------------------------------------------------------------------------------------
+
+SCRIPT = """import ctypes, sys
+cuda = ctypes.CDLL("libcuda.so.1")
+out = ctypes.c_void_p()
+def entry(name):
+    assert cuda.cuGetProcAddress_v2(name, ctypes.byref(out), 12000, ctypes.c_uint64(0), None) == 0
+    return ctypes.CFUNCTYPE(ctypes.c_int)(out.value)
+kernel, allocate = entry(b"cuLaunchKernel"), entry(b"cuMemAlloc")
+def launch(*arguments, block=32):
+    cells = [ctypes.c_int(arguments[0]), ctypes.c_long(arguments[1])]
+    table = (ctypes.c_void_p * 2)(*[ctypes.addressof(c) for c in cells])
+    numbers = [ctypes.c_uint(n) for n in (4, 5, 6, block, 1, 1, 0)]
+    return kernel(ctypes.c_void_p(1), *numbers, ctypes.c_void_p(7), table, None)
+def good():
+    launch(1, 2)
+def bad():
+    launch(0x11223344, 3)
+"""
+
+
+def run_script(b: Bench, options: List[str], body: str, env: Optional[Dict[str, str]] = None) -> Result:
+    script = b.dir / "train.py"
+    script.write_text(SCRIPT + body)
+    (b.dir / "lib").mkdir(exist_ok=True)
+    if not (b.dir / "lib/libcuda.so.1").exists():
+        (b.dir / "lib/libcuda.so.1").symlink_to(BUILD / "tests/cli/agent-libcuda.so")
+    return b.run(options, [sys.executable, str(script), FAKECUDA], env={"LD_LIBRARY_PATH": str(b.dir / "lib"), **(env or {})})
+
+
+def line_of(text: str) -> int:
+    return [i for i, line in enumerate(SCRIPT.splitlines(), 1) if line.strip() == text][0]
+
+
+@test
+def what_the_agent_recorded_names_the_launching_line(b: Bench) -> None:
+    part = json.loads(b.gpu_json.read_text())
+    part["gpu"]["kernel"] = {"name": "first_kernel(int, long)", "symbol": "_Z12first_kernelil", "grid_dim": [4, 5, 6], "block_dim": [32, 1, 1]}
+    part["gpu"]["arguments"] = [{"index": 0, "offset": 0, "size": 4, "kind": "integer", "bytes": "44332211"},
+                                {"index": 1, "offset": 8, "size": 8, "kind": "integer", "bytes": "0300000000000000"}]
+    (b.dir / "part.json").write_text(json.dumps(part))
+    # The stand-in for the driver waits in a library of its own, out of which nobody is let.
+    r = run_script(b, ["--async", "--keep-record", "--after-fault=end"], "for i in range(20):\n    good()\nbad()\nfor i in range(20):\n    good()\nctypes.CDLL(sys.argv[1]).fake_launch(1)\n",
+                   {"FAKE_GDB_JSON": str(b.dir / "part.json")})
+    i = r.incident()
+    launch = i["launch"]
+    assert r.status == 99 and launch["certainty"] == "unique" and launch["recorded"] == 41, (r.status, launch, i["collectors"])
+    frames = [(f["function"].split(".")[-1], f["line"]) for f in launch["candidates"][0]["python"]]
+    assert frames[:2] == [("launch", line_of("return kernel(ctypes.c_void_p(1), *numbers, ctypes.c_void_p(7), table, None)")),
+                          ("bad", line_of("launch(0x11223344, 3)"))], frames
+    assert launch["candidates"][0]["python"][1]["source"] == "launch(0x11223344, 3)" and launch["candidates"][0]["stream"] == "0x7", launch
+    assert [h["count"] for h in launch["history"]] == [1, 20], launch["history"]
+    assert (r.reports[0] / "launches.record").exists()
+
+
+@test
+def a_launch_that_the_driver_refuses_is_reported(b: Bench) -> None:
+    r = run_script(b, ["--async"], "launch(1, 2, block=2048)\ngood()\n")
+    i = r.incident()
+    call = i["launch"]["failed_call"]
+    assert r.status == 0 and i["kind"] == "api-error" and call["call"].startswith("cuLaunchKernel") and call["ignored"] and call["went_on"], (r.status, call)
+    assert "2048 threads" in call["why"] and "1000" in call["why"] and call["at"]["name"] == "first_kernel(int, long)", call
+    assert call["at"]["python"][1]["function"] == "<module>" and call["at"]["python"][1]["source"] == "launch(1, 2, block=2048)", call
+
+
+@test
+def memory_that_is_not_there_is_reported_when_the_command_fails(b: Bench) -> None:
+    r = run_script(b, ["--async"], "def grow():\n    at = ctypes.c_uint64()\n    if allocate(ctypes.byref(at), ctypes.c_size_t(5000000)):\n        sys.exit(3)\ngrow()\n")
+    call = r.incident()["launch"]["failed_call"]
+    assert r.status == 3 and call["error_name"] == "CUDA_ERROR_OUT_OF_MEMORY" and "5000000 bytes" in call["why"] and "1000000" in call["why"], call
+    assert call["at"]["python"][0]["function"].endswith("grow"), call
+
+
+@test
+def nothing_that_fails_leaves_nothing(b: Bench) -> None:
+    r = run_script(b, ["--async"], "good()\n")
+    assert (r.status, r.out, r.err, r.reports) == (0, b"", b"", []), (r.status, r.err)
+    assert b.leftovers() == []
 
 
 @test
