@@ -6,4 +6,4 @@ dist_doc_DATA += doc/performance.md
 dist_pkgdata_DATA += doc/incident.schema.json
 
 recipesdir = $(docdir)/recipes
-dist_recipes_DATA = doc/recipes/ci-github.md doc/recipes/ci-gitlab.md doc/recipes/kubernetes.md doc/recipes/ray.md doc/recipes/slurm.md doc/recipes/torchrun.md
+dist_recipes_DATA = doc/recipes/ci-github.md doc/recipes/ci-gitlab.md doc/recipes/jupyter.md doc/recipes/kubernetes.md doc/recipes/lightning.md doc/recipes/pytest.md doc/recipes/ray.md doc/recipes/slurm.md doc/recipes/torchrun.md

@@ -54,13 +54,13 @@ static void reserve_stdio(void)
 static int print_version(void)
 {
 	puts("cudatrap " CT_VERSION);
-	return fflush(stdout) == 0 ? 0 : 125;
+	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 125;
 }
 
 static int print_help(void)
 {
 	ct_cli_print_help(stdout);
-	return fflush(stdout) == 0 ? 0 : 125;
+	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 125;
 }
 
 int main(int argc, char **argv)
@@ -72,6 +72,8 @@ int main(int argc, char **argv)
 	setlocale(LC_CTYPE, "");
 	if (!ct_cli_parse(&arena, argc, argv, &options, &err))
 		return complain(&err);
+	if (options.config_warning)
+		fprintf(stderr, "cudatrap: %s\n", options.config_warning);
 	if (options.help)
 		return print_help();
 	if (options.version)

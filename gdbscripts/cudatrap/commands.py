@@ -5,53 +5,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Any, List, Optional, Tuple
+from typing import Any, List
 
 import gdb
 
-from . import arguments, collect, emit, image, model, shellvalues, stop, tool
+from . import collect, emit, hostcommands, image, kernelargs, memcommands, model, printers, runcommands, settings, shellvalues, stop, tool
+from .command import Completed, Trap, TrapCommand, show
 from .model import Dim3, Json
 from .stop import Place, Stop
 
 ASM_BEFORE, ASM_SHOWN = 4, 9  # instructions
-
-
-class Trap(gdb.Command):
-    """Answers about the GPU fault at which the program stands, or that a GPU core dump holds."""
-
-    def __init__(self) -> None:
-        super().__init__("trap", gdb.COMMAND_STATUS, prefix=True)
-
-
-class TrapCommand(gdb.Command):
-    """What they share: the docstring's Usage line is checked, failures are one line."""
-
-    name = ""
-    arguments: Tuple[int, int] = (0, 0)
-    completion = gdb.COMPLETE_NONE
-
-    def __init__(self) -> None:
-        super().__init__(f"trap {self.name}", gdb.COMMAND_STATUS, self.completion)
-
-    def invoke(self, argument: str, from_tty: bool) -> None:
-        words = gdb.string_to_argv(argument)
-        if not self.arguments[0] <= len(words) <= self.arguments[1]:
-            raise self.usage()
-        try:
-            self.run(stop.current(), words)
-        except (tool.ToolError, OSError) as e:
-            raise gdb.GdbError(str(e)) from e
-
-    def usage(self) -> gdb.GdbError:
-        line = next(line for line in (self.__doc__ or "").splitlines() if "Usage:" in line)
-        return gdb.GdbError("usage:" + line.partition("Usage:")[2])
-
-    def run(self, found: Stop, words: List[str]) -> None:
-        raise NotImplementedError
-
-
-def show(text: str) -> None:
-    gdb.write(text if text.endswith("\n") else text + "\n")
 
 
 class TrapReport(TrapCommand):
@@ -62,9 +25,9 @@ class TrapReport(TrapCommand):
 
     def run(self, found: Stop, words: List[str]) -> None:
         if not words:
-            show(tool.ask("report", found.document))
+            show(tool.ask("report", found.incident))
         elif len(words) == 2 and words[0] == "save":
-            emit.write(words[1], found.document)
+            emit.write(words[1], found.incident)
             show(f"written: {words[1]}")
         else:
             raise self.usage()
@@ -77,19 +40,22 @@ class TrapWhy(TrapCommand):
     name = "why"
 
     def run(self, found: Stop, words: List[str]) -> None:
-        show(tool.ask("why", found.document))
+        show(tool.ask("why", found.incident))
 
 
-class TrapThreads(TrapCommand):
+class TrapThreads(Completed):
     """Show the groups of failing threads, or of all threads, and where they stand.
     Usage: trap threads [all]"""
 
     name, arguments = "threads", (0, 1)
 
+    def known(self) -> List[str]:
+        return ["all"]
+
     def run(self, found: Stop, words: List[str]) -> None:
         if words not in ([], ["all"]):
             raise self.usage()
-        show(tool.ask("threads", found.document))
+        show(tool.ask("threads", found.incident))
         if words:
             failing = {place.order for place in found.failing}
             others = [place for place in found.places.values() if place.order not in failing]
@@ -135,10 +101,11 @@ class TrapArgs(TrapCommand):
     name = "args"
 
     def run(self, found: Stop, words: List[str]) -> None:
-        params, types = parameters(found)
+        params, types = kernelargs.parameters(found)
         for i, param in enumerate(params):
             type_ = types[i] if types else None
-            show(f"arg{i:<2} {type_ or f'{param.size} bytes'} = {shellvalues.text_of(type_, argument_bytes(found, param))}")
+            data = kernelargs.argument_bytes(found, param)
+            show(f"arg{i:<2} {type_ or f'{param.size} bytes'} = {shellvalues.text_of(type_, data)}{kernelargs.tensor_of(found, data)}")
         if not params:
             show("the kernel takes no arguments")
 
@@ -178,7 +145,7 @@ class TrapSource(TrapCommand):
 
 
 class TrapAsm(TrapCommand):
-    """Show the instructions around the focus; cuobjdump must be in PATH.
+    """Show the instructions around the focus or its error, and the lines that they come from; cuobjdump must be in PATH.
     Usage: trap asm"""
 
     name = "asm"
@@ -187,32 +154,14 @@ class TrapAsm(TrapCommand):
         place = found.in_focus()
         at = place.warp.error_pc if place.lane.exception is not None and place.warp.error_pc is not None else place.lane.pc
         show(f"PC {place.lane.pc:#x}" + (f", error PC of the warp {place.warp.error_pc:#x}" if place.warp.error_pc is not None else ""))
+        for number, frame in enumerate(found.frames(place)):
+            show(frame_text(number, frame))  # with the inline chain: which line of which function the instruction belongs to
+            if not frame.get("inlined"):
+                break
         try:
             gdb.execute(f"x/{ASM_SHOWN}i {at - ASM_BEFORE * image.INSTRUCTION_BYTES:#x}")
         except gdb.error as e:
             raise gdb.GdbError(f"{e} (cuda-gdb needs cuobjdump in PATH to decode instructions)") from e
-
-
-class TrapHost(TrapCommand):
-    """Show the host stack that launched the kernel.
-    Usage: trap host"""
-
-    name = "host"
-
-    def run(self, found: Stop, words: List[str]) -> None:
-        if is_dump():
-            raise gdb.GdbError("a GPU core dump holds no host stack (run the program under cudatrap: its report has it)")
-        raise gdb.GdbError("the host stack is shown by `bt` after a switch to a host thread (`info threads`, `thread N`)")
-
-
-class TrapLog(TrapCommand):
-    """Show what the program's output says about the fault.
-    Usage: trap log"""
-
-    name = "log"
-
-    def run(self, found: Stop, words: List[str]) -> None:
-        raise gdb.GdbError("the debugger does not see the program's output (run the program under cudatrap: its report has it)")
 
 
 class TrapArg(gdb.Function):
@@ -225,10 +174,10 @@ class TrapArg(gdb.Function):
         if len(arguments) != 1:
             raise gdb.GdbError("usage: $trap_arg(N)")
         found, n = stop.current(), int(arguments[0])
-        params, types = parameters(found)
+        params, types = kernelargs.parameters(found)
         if not 0 <= n < len(params):
             raise gdb.GdbError(f"there is no argument {n}: the kernel has {len(params)}")
-        data = argument_bytes(found, params[n])
+        data = kernelargs.argument_bytes(found, params[n])
         if len(data) not in (1, 2, 4, 8):
             raise gdb.GdbError(f"argument {n} is a structure of {len(data)} bytes")
         text = shellvalues.text_of(types[n] if types else None, data)
@@ -312,42 +261,9 @@ def show_focus(found: Stop) -> None:
     show(frame_text(0, found.frames(place)[0]))
 
 
-# ---- arguments ------------------------------------------------------------------------------------------------------
-
-
-def parameters(found: Stop) -> Tuple[List[arguments.Parameter], Optional[List[str]]]:
-    """The parameters of the kernel in focus, and their types when all are known."""
-    found.in_focus()
-    symbol = collect.kernel_symbol(found.state)
-    if symbol is None:
-        raise gdb.GdbError("the code of this kernel is not known, so neither are its parameters")
-    params = symbol[1].parameters(symbol[0])
-    types = arguments.parameter_types(collect.demangle(symbol[0]))
-    if types == ["void"]:
-        types = []
-    return params, types if types is not None and len(types) == len(params) else None
-
-
-def argument_bytes(found: Stop, param: arguments.Parameter) -> bytes:
-    base = found.kernel(found.in_focus()).get("params_offset")
-    if base is None:
-        raise gdb.GdbError("where the kernel's arguments are is not known")
-    address = f"{base + param.offset:#x}"
-    try:
-        array = gdb.parse_and_eval(f"*(@parameter unsigned char *){address}@{param.size}")
-        return bytes(int(array[i]) for i in range(param.size))
-    except gdb.error as e:
-        raise gdb.GdbError(f"the arguments cannot be read: {e}") from e
-
-
-def is_dump() -> bool:
-    """cuda-gdb gives the target of a GPU core dump the short name `cudacore`."""
-    connection = getattr(gdb.selected_inferior(), "connection", None)
-    return connection is not None and connection.type == "cudacore"
-
-
 COMMANDS = (
-    Trap, TrapReport, TrapWhy, TrapThreads, TrapThread, TrapArgs, TrapStack, TrapRegs, TrapSource, TrapAsm, TrapHost, TrapLog,
+    Trap, TrapReport, TrapWhy, TrapThreads, TrapThread, TrapArgs, TrapStack, TrapRegs, TrapSource, TrapAsm, *memcommands.COMMANDS, *hostcommands.COMMANDS,
+    *runcommands.COMMANDS,
 )  # fmt: skip
 
 
@@ -355,4 +271,8 @@ def register() -> None:
     for command in COMMANDS:
         command()
     TrapArg()
+    memcommands.TrapTensorFunction()
+    settings.register()
+    runcommands.guard_detach()
+    printers.register()
     stop.watch()

@@ -28,7 +28,7 @@ from typing import Any, Dict, List, Mapping, Optional
 
 import gdb
 
-from . import collect, emit, hoststacks
+from . import collect, emit, faults, hoststacks
 
 # More faults than this in one run tell nothing new.
 MAX_FAULTS = 16
@@ -72,7 +72,7 @@ class Session:
     def prepare(self) -> None:
         for command in QUIET:
             gdb.execute(command, to_string=True)
-        for name in exception_signals():
+        for name in faults.exception_signals():
             gdb.execute(f"handle {name} stop print nopass", to_string=True)
         if self.environment.get("CUDATRAP_GDB_API_FAILURES"):
             gdb.execute("set cuda api_failures stop", to_string=True)
@@ -96,7 +96,7 @@ class Session:
 
     def next_command(self) -> str:
         """What to do at a stop: collect when it is a fault, else let the program have what it would have had."""
-        kind = stop_kind(self.last_stop, bool(self.environment.get("CUDATRAP_GDB_API_FAILURES")))
+        kind = faults.stop_kind(self.last_stop, bool(self.environment.get("CUDATRAP_GDB_API_FAILURES")))
         if kind == "host-trap":
             return "signal SIGTRAP"
         if kind == "other":
@@ -161,33 +161,6 @@ class Session:
         number = gdb.convenience_variable("_exitsignal")
         if number is not None:
             self.update(signaled=int(number))
-
-
-def stop_kind(event: Any, api_failures: bool) -> str:
-    """ "fault", "assert-entry" (a breakpoint in device code), "api-error", "host-trap" (a signal of the program's own) or "other"."""
-    on_device = gdb.cuda.get_focus_physical() is not None
-    if isinstance(event, gdb.SignalEvent):
-        return "fault" if event.stop_signal.startswith("CUDA_EXCEPTION") else "other"
-    if isinstance(event, gdb.BreakpointEvent):
-        return "assert-entry" if on_device else "other"
-    if on_device:
-        return "fault"  # a trap instruction in device code
-    # gdb has no SignalEvent for SIGTRAP. One that a process has sent has a code up to 0.
-    return "api-error" if api_failures and not is_sent_trap() else "host-trap"
-
-
-def is_sent_trap() -> bool:
-    try:
-        information = gdb.parse_and_eval("$_siginfo")
-        return int(information["si_signo"]) == signal.SIGTRAP and int(information["si_code"]) <= 0
-    except (gdb.error, RuntimeError):
-        return False
-
-
-def exception_signals() -> List[str]:
-    """CUDA_EXCEPTION_4 and so on: which of them exist depends on the cuda-gdb."""
-    names = re.findall(r"^(CUDA_EXCEPTION_\d+)\s", gdb.execute("info signals", to_string=True), re.MULTILINE)
-    return sorted(set(names))
 
 
 def wrapper(environment: Mapping[str, str]) -> str:

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 import gdb
 
-from . import collect, focus, model
+from . import collect, focus, hoststacks, model
 from .model import Dim3, GridKey, Json
 
 
@@ -29,8 +30,28 @@ class Stop:
     def __init__(self) -> None:
         self.state, rows, milliseconds = collect.read()
         self.document = collect.document(self.state, rows, milliseconds)
+        self._incident: Optional[Json] = _adopted
         self._places: Optional[Dict[Tuple[GridKey, Dim3, Dim3], Place]] = None
         self._failing: Optional[List[Place]] = None
+
+    @property
+    def incident(self) -> Json:
+        """All that is known of the fault: what the front-end has made of it; without one the GPU's part and the host threads that this debugger sees."""
+        if self._incident is None:
+            self._incident = dict(self.document)
+            if not is_dump():
+                with focus.kept():
+                    self._incident["threads"] = hoststacks.collect()["threads"]
+        return self._incident
+
+    @property
+    def is_told(self) -> bool:
+        """By the front-end: its incident has Python's side and the program's output, too."""
+        return self._incident is not None and self._incident is _adopted
+
+    @property
+    def tensors(self) -> List[Json]:
+        return self.incident.get("tensors", [])
 
     @property
     def places(self) -> Dict[Tuple[GridKey, Dim3, Dim3], Place]:
@@ -75,6 +96,8 @@ class Stop:
 
 
 _stop: Optional[Stop] = None
+_adopted: Optional[Json] = None
+report_comes = False  # the front-end's, before the next prompt: nobody else needs to say what happened
 
 
 def current() -> Stop:
@@ -84,10 +107,29 @@ def current() -> Stop:
         raise gdb.GdbError("no program and no GPU core dump is being debugged")
     if _stop is None:
         found = Stop()
-        if not found.state.warps and not found.state.sm_exceptions:
+        if not found.state.warps and not found.state.sm_exceptions and not _adopted:
             raise gdb.GdbError("no kernel is on a GPU here: there is no fault to ask about")
         _stop = found
     return _stop
+
+
+def seen_tensors() -> List[Json]:
+    """Without reading anything: for completion, which must not stop the person."""
+    return (_adopted or {}).get("tensors", [])
+
+
+def is_dump() -> bool:
+    """cuda-gdb gives the target of a GPU core dump the short name `cudacore`."""
+    connection = getattr(gdb.selected_inferior(), "connection", None)
+    return connection is not None and connection.type == "cudacore"
+
+
+def adopt(path: str) -> None:
+    """The front-end's incident of the fault at which the program stands now."""
+    global _adopted
+    with open(path, encoding="utf-8") as file:
+        _adopted = json.load(file)
+    forget()
 
 
 def forget(*unused: Any) -> None:
@@ -95,11 +137,18 @@ def forget(*unused: Any) -> None:
     _stop = None
 
 
+def moved(*unused: Any) -> None:
+    """What was told of the fault is about another place now."""
+    global _adopted
+    _adopted = None
+    forget()
+
+
 def watch() -> None:
     """The program moved, or is another one: what was read is no longer so."""
-    for event in ("stop", "cont", "exited", "new_objfile", "clear_objfiles"):
+    for event, heard in (("stop", forget), ("cont", moved), ("exited", moved), ("new_objfile", forget), ("clear_objfiles", forget)):
         if hasattr(gdb.events, event):
-            getattr(gdb.events, event).connect(forget)
+            getattr(gdb.events, event).connect(heard)
 
 
 def go_to(place: Place) -> None:

@@ -20,7 +20,7 @@ class ToolError(Exception):
 
 def find() -> Optional[str]:
     """CUDATRAP_PROGRAM, else where it was installed together with these scripts (prefix/share/cudatrap/gdbscripts/cudatrap), else PATH."""
-    named = os.environ.get("CUDATRAP_PROGRAM")
+    named = os.environ.get("CUDATRAP_PROGRAM") or os.environ.get("CUDATRAP_GDB_PROGRAM")  # the second by the front-end
     if named:
         return named
     beside = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "..", "bin", "cudatrap"))

@@ -4,6 +4,7 @@
 // on DIR/PID.sock (SOCK_STREAM), PID as the process itself knows it. One request a connection: a line "stacks\n"; the answer is one JSON
 // document and a newline, then end of file:
 //   {"version":1,"pid":N,"python":"3.12.3","threads":[{"tid":N,"name":"MainThread","frames":[{"function":"f","file":"x.py","line":3}]}]}
+// with "test":"test_x.py::test_y (call)" at its end when pytest runs one,
 // or {"version":1,"pid":N,"error":"..."} ("no Python in this process", "...").
 // "tensors\n" is answered with the arrays that Python's frames know by name, in the form of the incident's "tensors", where no library of
 // arrays is in use with an empty list of libraries; detail is "" when the list is whole:

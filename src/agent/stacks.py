@@ -1,4 +1,4 @@
-# The stacks of all threads, as the text of a JSON array of ASCII.
+# The stacks of all threads, as the text of a JSON array of ASCII, and the test that pytest runs, as the member behind it.
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # Compiled into libcudatrap-agent.so and run by its thread inside somebody else's program, with the GIL, on Python 3.8 to 3.14. It imports
@@ -81,4 +81,16 @@ def describe_threads() -> str:
     return "[" + ",".join(rows) + "]"
 
 
-result = describe_threads()
+def running_test() -> str:
+    """The member that names pytest's test, where one runs: os.environ keeps it as bytes, and /proc/PID/environ never shows it."""
+    module = modules.get("os")
+    if type(module) is not type(modules.get("builtins")):
+        return ""
+    names = module.__dict__
+    environ = names.get("environ")
+    data = environ.__dict__.get("_data") if type(environ) is names.get("_Environ") else None
+    test = data.get(b"PYTEST_CURRENT_TEST") if type(data) is dict else None
+    return ',"test":' + quote(test[:MAX_TEXT].decode("utf-8", "replace"), {}) if type(test) is bytes else ""
+
+
+result = describe_threads() + running_test()

@@ -18,7 +18,7 @@ enum ct_after_fault { CT_FAULT_IS_ERROR, CT_FAULT_ENDS_RUN, CT_FAULT_CONTINUES }
 
 enum ct_record_choice { CT_RECORDS_WITH_ASYNC, CT_RECORDS_ALWAYS, CT_RECORDS_NEVER };
 
-enum { CT_MAX_COMMANDS = 64 };
+enum { CT_MAX_COMMANDS = 64, CT_MAX_REDACT = 64 };
 
 struct ct_options {
 	char **argv;  // what is left after the options: the command, or a subcommand's operands; NULL-terminated
@@ -57,12 +57,21 @@ struct ct_options {
 	const char *also;        // formats to write into the report folder too, separated by commas; NULL: none
 	const char *commands[CT_MAX_COMMANDS];  // cudatrap shell --command, in order
 	size_t n_commands;
+	unsigned keep, keep_days;  // how many reports stay, and for how long; 0: all, for ever
+	const char *on_report;     // command to run on a report, words with shell-like quotes; NULL: none
+	const char *redact[CT_MAX_REDACT];  // patterns of names whose values are left out
+	size_t n_redact;
+	bool syslog;
+	const char *config_warning;  // why a file was not read, for the caller to say; NULL: nothing
+	bool interactive;  // a cuda-gdb session at the fault
 	bool help, version;
 };
 
-// Options first from the configuration file ($XDG_CONFIG_HOME/cudatrap/config or ~/.config/cudatrap/config: an option a line, without
-// its dashes, "#" starts a comment), then from CUDATRAP_OPTIONS (words, shell-like quotes), then from argv: the later wins. Texts
-// borrowed from argv, the environment and arena. CT_USAGE with one line that names the option and its source.
+// Options from, the later winning: $XDG_CONFIG_HOME/cudatrap/config and $XDG_CONFIG_HOME/cudatrap.conf (else in ~/.config),
+// ./.cudatrap.conf, CUDATRAP_DIR (the report folder), CUDATRAP_OPTIONS (words, shell-like quotes), argv. A file has an option a line, without its dashes; "#"
+// at the start of a word begins a comment. The current folder's file is left out, with a warning, when somebody else may have written it,
+// and may not hold options that run programs or delete something. Texts borrowed from argv, the environment and arena. CT_USAGE with one line that
+// names the option and its source.
 bool ct_cli_parse(struct ct_arena *arena, int argc, char **argv, struct ct_options *ret_options, struct ct_error *err);
 
 // Options behind a subcommand name (options->argv[0]), on top of those already read; the rest is in ret_options->argv again.

@@ -6,15 +6,14 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "cli/cli.h"
+#include "cli/cli_priv.h"
 
 enum option_id {
 	OPT_ENGINE = 256, OPT_SYNC, OPT_ASYNC, OPT_RECORD, OPT_NO_RECORD, OPT_RECORD_DEPTH, OPT_KEEP_RECORD, OPT_HISTORY, OPT_ANOMALY, OPT_AFTER_FAULT,
 	OPT_API_FAILURES, OPT_ERROR_EXITCODE, OPT_TIMEOUT, OPT_GRACE, OPT_ENDING_LIMIT, OPT_DEADLINE, OPT_CUDA_GDB,
-	OPT_DUMP, OPT_KEEP_DUMP, OPT_DUMP_LIMIT, OPT_REPORT_DIR, OPT_JOB_DIR, OPT_SINCE, OPT_KNOWN, OPT_JOB, OPT_ALSO, OPT_FORMAT, OPT_RAW, OPT_COMMAND, OPT_COLOR,
-	OPT_WIDTH, OPT_NATIVE, OPT_WATCH_STDOUT, OPT_QUIET, OPT_VERBOSE, OPT_HELP, OPT_VERSION,
+	OPT_DUMP, OPT_KEEP_DUMP, OPT_DUMP_LIMIT, OPT_REPORT_DIR, OPT_JOB_DIR, OPT_SINCE, OPT_KNOWN, OPT_JOB, OPT_ALSO, OPT_KEEP, OPT_KEEP_DAYS, OPT_ON_REPORT, OPT_REDACT, OPT_SYSLOG, OPT_FORMAT, OPT_RAW, OPT_COMMAND, OPT_COLOR,
+	OPT_WIDTH, OPT_NATIVE, OPT_WATCH_STDOUT, OPT_INTERACTIVE, OPT_QUIET, OPT_VERBOSE, OPT_HELP, OPT_VERSION,
 };
 
 struct option_row {
@@ -52,13 +51,19 @@ static const struct option_row rows[] = {
 	{OPT_KNOWN, 0, "known", "FILE", "of list: known signatures, one a line; status 1 when there are others"},
 	{OPT_JOB, 0, "job", "JOB", "of merge: the reports of this job only"},
 	{OPT_ALSO, 0, "also", "LIST", "write these formats into the report folder too: html,junit,... (the names of --format)"},
-	{OPT_FORMAT, 'f', "format", "NAME", "of `cudatrap report`: text, json, html, markdown, junit, sarif, gitlab or github (default: text); list, merge: text or json"},
+	{OPT_KEEP, 0, "keep", "N", "keep the newest N reports in the report folder, this one among them"},
+	{OPT_KEEP_DAYS, 0, "keep-days", "DAYS", "keep the reports of so many days"},
+	{OPT_ON_REPORT, 0, "on-report", "COMMAND", "run COMMAND with the report's folder as its last argument, for at most 30 seconds"},
+	{OPT_REDACT, 0, "redact", "PATTERN", "leave out the values of variables and options with such names, besides the usual secrets; may be repeated"},
+	{OPT_SYSLOG, 0, "syslog", NULL, "a line in the system's log too, with a message id"},
+	{OPT_FORMAT, 'f', "format", "NAME", "of `cudatrap report`: text, json, html, markdown, junit, sarif, gitlab or github (default: text); merge: text or json, list: html too"},
 	{OPT_RAW, 0, "raw", NULL, "of `cudatrap report`: every table of a GPU core dump"},
 	{OPT_COMMAND, 'c', "command", "COMMAND", "of `cudatrap shell`: run COMMAND instead of asking; may be repeated"},
 	{OPT_COLOR, 0, "color", "WHEN", "auto, always or never; NO_COLOR is honoured"},
 	{OPT_WIDTH, 0, "width", "COLUMNS", "of the text report (default: the terminal's, else 80)"},
 	{OPT_NATIVE, 0, "native", NULL, "show all native frames in the report"},
 	{OPT_WATCH_STDOUT, 0, "watch-stdout", NULL, "look for assert lines on standard output too"},
+	{OPT_INTERACTIVE, 'i', "interactive", NULL, "stop at the fault in a cuda-gdb session on this terminal (engine live, or wait); also of `cudatrap attach`"},
 	{OPT_QUIET, 'q', "quiet", NULL, "no report on standard error, only the report folder"},
 	{OPT_VERBOSE, 'v', "verbose", NULL, "say what is done; cuda-gdb's own output too"},
 	{OPT_HELP, 'h', "help", NULL, "this text"},
@@ -214,6 +219,21 @@ static bool apply(struct ct_options *o, const struct option_row *row, const char
 	case OPT_ALSO:
 		o->also = value;
 		break;
+	case OPT_KEEP:
+		return parse_number(row, value, 1, 1000000, &o->keep, err);
+	case OPT_KEEP_DAYS:
+		return parse_number(row, value, 1, 1000000, &o->keep_days, err);
+	case OPT_ON_REPORT:
+		o->on_report = value;
+		break;
+	case OPT_REDACT:
+		if (o->n_redact == CT_MAX_REDACT)
+			return ct_fail(err, CT_USAGE, "--redact: at most %d of them", CT_MAX_REDACT);
+		o->redact[o->n_redact++] = value;
+		break;
+	case OPT_SYSLOG:
+		o->syslog = true;
+		return true;
 	case OPT_FORMAT:
 		o->format = value;
 		break;
@@ -252,6 +272,9 @@ static bool apply(struct ct_options *o, const struct option_row *row, const char
 		return true;
 	case OPT_WATCH_STDOUT:
 		o->watch_stdout = true;
+		return true;
+	case OPT_INTERACTIVE:
+		o->interactive = true;
 		return true;
 	case OPT_QUIET:
 		o->quiet = true;
@@ -294,8 +317,14 @@ static void fill_getopt(struct option *ret_long, char *ret_short)
 	*s = '\0';
 }
 
+// What a file that came with somebody else's folder may not ask for: to run a program, to delete something.
+static bool runs_or_deletes(const struct option_row *row)
+{
+	return row && (row->id == OPT_ON_REPORT || row->id == OPT_CUDA_GDB || row->id == OPT_COMMAND || row->id == OPT_KEEP || row->id == OPT_KEEP_DAYS);
+}
+
 // Parses one source of options; *ret_rest is the index of the first word that is none.
-static bool parse_words(int argc, char **argv, struct ct_options *o, int *ret_rest, struct ct_error *err)
+static bool parse_words(int argc, char **argv, bool untrusted, struct ct_options *o, int *ret_rest, struct ct_error *err)
 {
 	struct option longs[CT_COUNT(rows) + 1];
 	char shorts[2 * CT_COUNT(rows) + 3];
@@ -314,6 +343,10 @@ static bool parse_words(int argc, char **argv, struct ct_options *o, int *ret_re
 			ct_fail(err, CT_USAGE, "unknown option '%s'", word);
 			return ct_hint(err, "cudatrap --help lists them; a command that starts with '-' goes behind --");
 		}
+		if (untrusted && runs_or_deletes(row_of(c))) {
+			ct_fail(err, CT_USAGE, "--%s may not stand here: it runs a program or deletes something", row_of(c)->name);
+			return ct_hint(err, "files of the current folder may come from anybody; put it into ~/.config/cudatrap.conf");
+		}
 		if (!apply(o, row_of(c), optarg, err))
 			return false;
 	}
@@ -321,99 +354,31 @@ static bool parse_words(int argc, char **argv, struct ct_options *o, int *ret_re
 	return true;
 }
 
-static bool parse_source(struct ct_arena *arena, char **words, size_t count, const char *source, struct ct_options *o, struct ct_error *err)
+bool ct_cli_parse_source(struct ct_arena *arena, char **words, size_t count, const char *source, bool untrusted, struct ct_options *o, struct ct_error *err)
 {
 	char **argv = ct_arena_array(arena, count + 2, sizeof *argv);
 	int rest = 0;
 	argv[0] = ct_arena_strdup(arena, "cudatrap");
 	memcpy(argv + 1, words, count * sizeof *argv);
-	if (!parse_words((int)count + 1, argv, o, &rest, err))
+	if (!parse_words((int)count + 1, argv, untrusted, o, &rest, err))
 		return ct_fail_in(err, "%s", source);
 	if (rest < (int)count + 1)
 		return ct_fail(err, CT_USAGE, "%s: '%s' is not an option", source, argv[rest]);
 	return true;
 }
 
-// A line "name value" or "name": the words of "--name=value".
-static bool parse_config_line(struct ct_arena *arena, char *line, const char *source, struct ct_options *o, struct ct_error *err)
-{
-	line[strcspn(line, "#\r\n")] = '\0';
-	char *name = line + strspn(line, " \t");
-	char *value = name + strcspn(name, " \t=");
-	if (!*name)
-		return true;
-	if (*value) {
-		*value++ = '\0';
-		value += strspn(value, " \t=");
-		for (size_t n = strlen(value); n && strchr(" \t", value[n - 1]); n--)
-			value[n - 1] = '\0';
-	}
-	char *word = *value ? ct_arena_printf(arena, "--%s=%s", name, value) : ct_arena_printf(arena, "--%s", name);
-	return parse_source(arena, &word, 1, source, o, err);
-}
-
-static bool parse_config(struct ct_arena *arena, struct ct_options *o, struct ct_error *err)
-{
-	const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-	if (!(xdg && *xdg) && !(home && *home))
-		return true;
-	const char *path = xdg && *xdg ? ct_arena_printf(arena, "%s/cudatrap/config", xdg) : ct_arena_printf(arena, "%s/.config/cudatrap/config", home);
-	CT_AUTO(ct_auto_str) struct ct_str text = CT_STR_INIT;
-	struct ct_error reading = CT_ERROR_INIT;
-	struct stat st;
-	// Whatever keeps us from seeing a file there (HOME=/dev/null, a folder of another user): then there is none for us.
-	if (stat(path, &st) != 0)
-		return true;
-	if (!ct_read_file(path, 65536, &text, &reading)) {
-		if (reading.code == CT_NOT_FOUND || reading.code == CT_DENIED)
-			return true;
-		*err = reading;
-		return false;
-	}
-	char *rest = ct_arena_strdup(arena, ct_str_text(&text)), *line;
-	for (unsigned number = 1; (line = strsep(&rest, "\n")); number++)
-		if (!parse_config_line(arena, line, ct_arena_printf(arena, "%s:%u", path, number), o, err))
-			return false;
-	return true;
-}
-
-bool ct_cli_split(struct ct_arena *arena, const char *text, char ***ret_words, size_t *ret_count, struct ct_error *err)
-{
-	char **words = NULL;
-	size_t n = 0;
-	for (const char *p = text;;) {
-		p += strspn(p, " \t\n");
-		if (!*p)
-			break;
-		CT_AUTO(ct_auto_str) struct ct_str word = CT_STR_INIT;
-		for (char quote = 0; *p && (quote || !strchr(" \t\n", *p)); p++) {
-			if (quote ? *p == quote : *p == '\'' || *p == '"')
-				quote = quote ? 0 : *p;
-			else if (*p == '\\' && quote != '\'' && p[1])
-				ct_str_addc(&word, *++p);
-			else
-				ct_str_addc(&word, *p);
-			if (quote && !p[1])
-				return ct_fail(err, CT_USAGE, "a quote is not closed: %s", text);
-		}
-		words = ct_arena_grow(arena, words, &n, sizeof *words);
-		words[n - 1] = ct_arena_strdup(arena, ct_str_text(&word));
-	}
-	*ret_words = words;
-	*ret_count = n;
-	return true;
-}
-
 static bool parse_environment(struct ct_arena *arena, struct ct_options *o, struct ct_error *err)
 {
-	const char *text = getenv("CUDATRAP_OPTIONS");
+	const char *text = getenv("CUDATRAP_OPTIONS"), *dir = getenv("CUDATRAP_DIR");
+	if (dir && *dir)
+		o->report_dir = dir;
 	char **words = NULL;
 	size_t count = 0;
 	if (!text)
 		return true;
 	if (!ct_cli_split(arena, text, &words, &count, err))
 		return ct_fail_in(err, "CUDATRAP_OPTIONS");
-	return count == 0 || parse_source(arena, words, count, "CUDATRAP_OPTIONS", o, err);
+	return count == 0 || ct_cli_parse_source(arena, words, count, "CUDATRAP_OPTIONS", false, o, err);
 }
 
 bool ct_cli_parse(struct ct_arena *arena, int argc, char **argv, struct ct_options *ret_options, struct ct_error *err)
@@ -429,7 +394,7 @@ bool ct_cli_parse(struct ct_arena *arena, int argc, char **argv, struct ct_optio
 		.report_dir = "cudatrap-reports",
 	};
 	int rest = 0;
-	if (!parse_config(arena, &o, err) || !parse_environment(arena, &o, err) || !parse_words(argc, argv, &o, &rest, err))
+	if (!ct_cli_parse_config(arena, &o, err) || !parse_environment(arena, &o, err) || !parse_words(argc, argv, false, &o, &rest, err))
 		return false;
 	o.argv = argv + rest;
 	o.argc = argc - rest;
@@ -441,7 +406,7 @@ bool ct_cli_parse_more(const struct ct_options *options, struct ct_options *ret_
 {
 	struct ct_options o = *options;
 	int rest = 0;
-	if (!parse_words(options->argc, options->argv, &o, &rest, err))
+	if (!parse_words(options->argc, options->argv, false, &o, &rest, err))
 		return false;
 	o.argv = options->argv + rest;
 	o.argc = options->argc - rest;
@@ -468,6 +433,6 @@ void ct_cli_print_help(FILE *out)
 	}
 	fputs("\nExit status: the command's own when nothing was trapped (128+n when signal n ended it); 99 when a fault was; 124 after\n"
 	      "--timeout; 125 when cudatrap itself failed, 126 when COMMAND could not be executed, 127 when it was not found.\n"
-	      "Options may also stand in CUDATRAP_OPTIONS and in ~/.config/cudatrap/config. See cudatrap(1).\n",
+	      "Options may also stand in CUDATRAP_OPTIONS, ~/.config/cudatrap.conf and ./.cudatrap.conf. See cudatrap(1).\n",
 	      out);
 }

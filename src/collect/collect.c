@@ -47,6 +47,14 @@ static bool has_row(const struct ct_incident *incident, const char *name)
 	return false;
 }
 
+static bool has_progress(const struct ct_incident *incident, const char *name)
+{
+	for (size_t i = 0; i < incident->n_progress; i++)
+		if (strcmp(incident->progress[i].name, name) == 0)
+			return true;
+	return false;
+}
+
 static void ask_agent(const struct ct_collect_job *job, struct ct_incident *incident, struct stacks *s)
 {
 	int64_t start = ct_now_us();
@@ -62,6 +70,9 @@ static void ask_agent(const struct ct_collect_job *job, struct ct_incident *inci
 		ct_incident_add_collector(incident, "python-agent", CT_COLLECTOR_OK, ms_since(start), NULL);
 	else
 		add_failure(incident, "python-agent", start, &err);
+	// A plugin of ours has told already, and without the phase.
+	if (s->has_agent && s->agent.test && !has_progress(incident, "test"))
+		ct_incident_add_progress(incident, "test", s->agent.test);
 }
 
 // Only where the agent has answered already: one that is silent costs its share once.
@@ -194,6 +205,8 @@ static void collect_waiting(const struct ct_collect_job *job, struct ct_incident
 	unwind_native(job, incident);
 	join_stacks(job, incident, &s);
 	save(job, incident);
+	if (job->leave_gpu)
+		return;
 	read_gpu(job, incident);
 	ct_collect_launches(job, incident);
 }
@@ -262,6 +275,7 @@ int ct_collect_run(const struct ct_collect_job *job)
 {
 	struct ct_incident *incident = job->incident;
 	ct_collect_environment(incident, job->pid);
+	ct_collect_notes(incident, job->agent_dir, job->pid);
 	save(job, incident);
 	if (job->core)
 		collect_dumping(job, incident);

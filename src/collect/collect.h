@@ -31,6 +31,7 @@ struct ct_collect_job {
 	const char *record_dir;      // where the agent records launches; NULL: it does not
 	const char *record_missing;  // why not, when it was wanted; NULL: it was not
 	unsigned history;            // launches of the failing kernel's stream to keep
+	bool leave_gpu;  // a session reads the GPU itself
 	bool live;     // engine live: a cuda-gdb of ours holds the process already and has written its part to scratch_dir
 };
 

@@ -6,21 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands/commands.h"
-#include "store/store.h"
+#include "commands/list_priv.h"
 
 // Of one signature: hosts, commands, jobs, and bytes of one of them. The JSON has all.
 enum { SHOWN = 4, SHOWN_BYTES = 120 };
 
-struct list {
-	struct ct_store *store;
-	struct ct_known_list known;
-	bool has_known;
-	struct ct_store_group *groups;
-	size_t n_groups;
-};
-
-static size_t count_new(const struct list *l)
+static size_t count_new(const struct ct_list *l)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < l->n_groups; i++)
@@ -28,7 +19,7 @@ static size_t count_new(const struct list *l)
 	return n;
 }
 
-static size_t count_reports(const struct list *l)
+static size_t count_reports(const struct ct_list *l)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < l->n_groups; i++)
@@ -87,7 +78,7 @@ static void print_known(const struct ct_store_group *g)
 		printf("  %-9s%s%s%s%s\n", "known", *until ? "until " : "", until, *until ? ": " : "", g->known->reason);
 }
 
-static void print_group(const struct list *l, const struct ct_store_group *g)
+static void print_group(const struct ct_list *l, const struct ct_store_group *g)
 {
 	const struct ct_summary *s = &g->newest->summary;
 	const char *mark = !l->has_known ? "" : ct_store_group_is_new(g) ? "new    " : "known  ";
@@ -108,7 +99,7 @@ static void print_group(const struct list *l, const struct ct_store_group *g)
 	printf("  %-9s%s\n\n", "newest", ct_store_shown_path(&l->store->arena, g->newest->path));
 }
 
-static bool print_text(const struct list *l)
+static bool print_text(const struct ct_list *l)
 {
 	size_t n_new = count_new(l), n = count_reports(l);
 	for (size_t i = 0; i < l->n_groups; i++)
@@ -162,7 +153,7 @@ static json_t *known_json(const struct ct_store_group *g)
 	return object;
 }
 
-static json_t *group_json(const struct list *l, const struct ct_store_group *g)
+static json_t *group_json(const struct ct_list *l, const struct ct_store_group *g)
 {
 	const struct ct_summary *s = &g->newest->summary;
 	json_t *object = json_pack("{s:s, s:b, s:I, s:s}", "signature", g->signature, "new", (int)ct_store_group_is_new(g), "reports", (json_int_t)g->n_reports,
@@ -181,7 +172,7 @@ static json_t *group_json(const struct list *l, const struct ct_store_group *g)
 	return object;
 }
 
-static bool print_json(const struct list *l)
+static bool print_json(const struct ct_list *l)
 {
 	json_t *rows = json_array();
 	for (size_t i = 0; i < l->n_groups; i++)
@@ -202,7 +193,7 @@ static int complain(const struct ct_error *err)
 	return 125;
 }
 
-static bool read_known(const struct ct_options *options, struct list *l, struct ct_error *err)
+static bool read_known(const struct ct_options *options, struct ct_list *l, struct ct_error *err)
 {
 	enum { MAX_KNOWN_FILE = 4 * 1024 * 1024 };
 	CT_AUTO(ct_auto_str) struct ct_str text = CT_STR_INIT;
@@ -219,7 +210,7 @@ static void say_skipped(const struct ct_options *options, const struct ct_store 
 		fprintf(stderr, "cudatrap: list: and %zu more\n", store->n_skipped_all - store->n_skipped);
 }
 
-static int list(const struct ct_options *options, struct list *l, bool (*print)(const struct list *l))
+static int list(const struct ct_options *options, struct ct_list *l, bool (*print)(const struct ct_list *l))
 {
 	struct ct_error err = CT_ERROR_INIT;
 	int64_t since_us = 0, now_us = ct_wall_us();
@@ -238,12 +229,18 @@ static int list(const struct ct_options *options, struct list *l, bool (*print)(
 int ct_command_list(const struct ct_options *options)
 {
 	const char *format = options->format ? options->format : "text";
-	bool json = strcmp(format, "json") == 0;
-	if (!json && strcmp(format, "text") != 0) {
-		fprintf(stderr, "cudatrap: list: --format: '%s' is none of: text json\n", format);
+	static const struct {
+		const char *name;
+		bool (*print)(const struct ct_list *l);
+	} formats[] = {{"text", print_text}, {"json", print_json}, {"html", ct_list_print_html}};
+	size_t i = 0;
+	while (i < CT_COUNT(formats) && strcmp(formats[i].name, format) != 0)
+		i++;
+	if (i == CT_COUNT(formats)) {
+		fprintf(stderr, "cudatrap: list: --format: '%s' is none of: text json html\n", format);
 		return 125;
 	}
 	CT_AUTO(ct_store_auto) struct ct_store *store = ct_store_new();
-	struct list l = {.store = store};
-	return list(options, &l, json ? print_json : print_text);
+	struct ct_list l = {.store = store};
+	return list(options, &l, formats[i].print);
 }

@@ -63,6 +63,8 @@ struct ct_cudagdb_live {
 	const char *break_on;     // device functions to stop in, separated by commas; NULL: none, exceptions stop all the same
 	bool api_failures;        // stop at CUDA calls that fail, too
 	bool continue_after;      // go on after a fault instead of ending the target
+	bool interactive;         // cuda-gdb has the terminal, and its prompt at the fault
+	const char *program;      // interactive: ours, which has the words of the scripts
 };
 
 // Files in scratch_dir: the JSON of the first fault (the next ones are ".2", ".3", ...), the state of the target, cuda-gdb's own words.
@@ -92,6 +94,25 @@ bool ct_cudagdb_live_status(const char *scratch_dir, struct ct_cudagdb_live_stat
 
 // Why the program was not started, from what cuda-gdb said. Returns false.
 bool ct_cudagdb_live_explain(const char *scratch_dir, struct ct_error *err);
+
+// In a session: the scripts wait for this, the incident as it was reported, before they hand over.
+#define CT_CUDAGDB_SESSION_INCIDENT "session.json"
+
+// A cuda-gdb session on the terminal, attached to a process.
+struct ct_cudagdb_session {
+	pid_t pid;
+	const char *scratch_dir;  // as above; gets the GPU part under CT_CUDAGDB_LIVE_JSON
+	const char *program;      // ours, which has the words of the scripts
+	bool leave;               // at the end of the session the process goes on waiting; else it is let go
+};
+
+// What to execute for it, on the terminal. A cuda-gdb without Python gets a file of plain commands, named in CT_CUDAGDB_PLAIN, and
+// writes nothing. argv and environment end in NULL and live in the arena.
+bool ct_cudagdb_session_argv(struct ct_arena *arena, const struct ct_cudagdb *gdb, const struct ct_cudagdb_session *session, char ***ret_argv,
+			     char ***ret_environment, struct ct_error *err);
+// Why the session's cuda-gdb ended before it had read the GPU, from what it said. Returns false.
+bool ct_cudagdb_session_explain(const char *scratch_dir, struct ct_error *err);
+#define CT_CUDAGDB_PLAIN "trap-why, trap-threads, trap-thread, trap-stack, trap-regs, trap-asm"
 
 // Removes what a cuda-gdb that was ended leaves in TMPDIR/cuda-dbg: of the last one that worked in scratch_dir, and of live_pid (0: none), which had tmpdir
 // (NULL: none set) in its environment.

@@ -128,6 +128,15 @@ bool ct_mi_collect(struct ct_mi_session *session, const struct ct_cudagdb *gdb, 
 bool ct_cudagdb_collect_mi(const struct ct_cudagdb *gdb, const struct ct_cudagdb_job *job, struct ct_arena *arena, char *const *environment,
 			   struct ct_str *ret_json, struct ct_error *err);
 
+// ---- session.c
+
+// -iex, before anything is loaded: cuda-gdb is silent until its scripts hand over.
+#define CT_CUDAGDB_QUIET_START \
+	"python import os, sys; sys.path.insert(0, os.environ['CUDATRAP_GDBSCRIPTS']); import cudatrap.handover; cudatrap.handover.be_quiet()"
+
+// The command file for a cuda-gdb without Python, in scratch_dir. leave: quitting must not detach.
+bool ct_cudagdb_write_plain(struct ct_arena *arena, const char *scratch_dir, bool leave, const char **ret_path, struct ct_error *err);
+
 // ---- program.c
 
 // What the kernel would execute for argv: scripts are replaced by the interpreter of their first line. environment's PATH is searched.

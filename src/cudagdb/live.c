@@ -24,7 +24,14 @@ static const char *const kept[] = {
 	"CUDATRAP_GDB_CORE=$(ulimit -S -c); export CUDATRAP_GDB_CORE; ulimit -S -c 0; " \
 	"exec \"$@\" %d<&0 %d>&1 %d>&2 </dev/null >\"$CUDATRAP_GDB_LOG\" 2>&1"
 
+// The same for a session: cuda-gdb keeps the terminal; what it says on stderr belongs between its other words.
+#define FIRST_SHELL_OF_SESSION \
+	"CUDATRAP_GDB_CORE=$(ulimit -S -c); export CUDATRAP_GDB_CORE; ulimit -S -c 0; exec \"$@\" %d<&0 %d>&1 %d>&2 2>&1"
+
 #define RUN_LIVE "python import os, sys; sys.path.insert(0, os.environ['CUDATRAP_GDBSCRIPTS']); import cudatrap.live; cudatrap.live.run()"
+
+#define RUN_LIVE_SESSION \
+	"python import os, sys; sys.path.insert(0, os.environ['CUDATRAP_GDBSCRIPTS']); import cudatrap.livesession; cudatrap.livesession.run()"
 
 struct words {
 	struct ct_arena *arena;
@@ -106,6 +113,10 @@ static char **live_environment(struct ct_arena *arena, const struct ct_cudagdb_l
 	add(&words, live->continue_after ? "CUDATRAP_GDB_AFTER=continue" : "CUDATRAP_GDB_AFTER=end");
 	add(&words, ct_arena_printf(arena, "CUDATRAP_GDB_FDS=%d %d %d", live->fds[0], live->fds[1], live->fds[2]));
 	add(&words, ct_arena_printf(arena, "CUDATRAP_GDB_BREAK=%s", live->break_on ? live->break_on : ""));
+	if (live->interactive) {
+		add(&words, ct_arena_printf(arena, "CUDATRAP_GDB_SESSION=%s/" CT_CUDAGDB_SESSION_INCIDENT, live->scratch_dir));
+		add(&words, ct_arena_printf(arena, "CUDATRAP_GDB_PROGRAM=%s", live->program));
+	}
 	add(&words, live->api_failures ? "CUDATRAP_GDB_API_FAILURES=1" : "CUDATRAP_GDB_API_FAILURES=");
 	add(&words, NULL);
 	return words.rows;
@@ -119,10 +130,44 @@ static bool check_fds(const int *fds, struct ct_error *err)
 	return true;
 }
 
+// Without Python: no scripts, so no descriptors set aside and no status file; the program is cuda-gdb's child like any other.
+static bool plain_argv(struct ct_arena *arena, const struct ct_cudagdb *gdb, const struct ct_cudagdb_live *live, char **program, char ***ret_argv,
+		       char ***ret_environment, struct ct_error *err)
+{
+	static const char *const options[] = {"-nx", "-q", "-iex", "set auto-load off", "-iex", "set breakpoint pending on", "-iex", "set print thread-events off"};
+	struct words words = {.arena = arena}, environment = {.arena = arena};
+	const char *file;
+	if (!ct_cudagdb_write_plain(arena, live->scratch_dir, false, &file, err))
+		return false;
+	add(&words, gdb->path);
+	for (size_t i = 0; i < CT_COUNT(options); i++)
+		add(&words, options[i]);
+	for (char *const *e = live->environment; *e; e++) {
+		if (!ct_starts_with(*e, "LD_PRELOAD=")) {
+			add(&environment, *e);
+			continue;
+		}
+		add(&words, "-iex");
+		add(&words, ct_arena_printf(arena, "set environment LD_PRELOAD %s", *e + strlen("LD_PRELOAD=")));
+	}
+	add(&environment, NULL);
+	add(&words, "-x");
+	add(&words, file);
+	add(&words, "-ex");
+	add(&words, "run");
+	add(&words, "--args");
+	for (char **p = program; *p; p++)
+		add(&words, *p);
+	add(&words, NULL);
+	*ret_argv = words.rows;
+	*ret_environment = environment.rows;
+	return true;
+}
+
 bool ct_cudagdb_live_argv(struct ct_arena *arena, const struct ct_cudagdb *gdb, const struct ct_cudagdb_live *live, char ***ret_argv,
 			  char ***ret_environment, struct ct_error *err)
 {
-	if (!gdb->has_gdb_cuda) {
+	if (!gdb->has_gdb_cuda && !live->interactive) {
 		ct_fail(err, CT_UNAVAILABLE, "cuda-gdb %s has no gdb.cuda", gdb->version);
 		return ct_hint(err, "running a program under it needs cuda-gdb 12.7 or later with Python");
 	}
@@ -131,18 +176,30 @@ bool ct_cudagdb_live_argv(struct ct_arena *arena, const struct ct_cudagdb *gdb, 
 	char **program;
 	if (!ct_program_resolve(arena, live->argv, live->environment, &program, err))
 		return false;
+	if (!gdb->has_gdb_cuda)
+		return plain_argv(arena, gdb, live, program, ret_argv, ret_environment, err);
+	static const char *const batch[] = {"-batch", "-iex", "set width 0", "-iex", "set height 0"};
 	static const char *const options[] = {
-		"-nx", "-q", "-batch", "-iex", "set pagination off", "-iex", "set confirm off", "-iex", "set width 0", "-iex", "set height 0",
-		"-iex", "set auto-load off", "-iex", "set debuginfod enabled off", "-ex", RUN_LIVE, "--args",
+		"-nx", "-q", "-iex", "set pagination off", "-iex", "set confirm off", "-iex", "set auto-load off", "-iex", "set debuginfod enabled off",
 	};
 	struct words words = {.arena = arena};
 	add(&words, "/bin/sh");
 	add(&words, "-c");
-	add(&words, ct_arena_printf(arena, FIRST_SHELL, live->fds[0], live->fds[1], live->fds[2]));
+	add(&words, live->interactive ? ct_arena_printf(arena, FIRST_SHELL_OF_SESSION, live->fds[0], live->fds[1], live->fds[2])
+				      : ct_arena_printf(arena, FIRST_SHELL, live->fds[0], live->fds[1], live->fds[2]));
 	add(&words, "sh");
 	add(&words, gdb->path);
+	for (size_t i = 0; i < CT_COUNT(batch) && !live->interactive; i++)
+		add(&words, batch[i]);
+	if (live->interactive) {
+		add(&words, "-iex");
+		add(&words, CT_CUDAGDB_QUIET_START);
+	}
 	for (size_t i = 0; i < CT_COUNT(options); i++)
 		add(&words, options[i]);
+	add(&words, "-ex");
+	add(&words, live->interactive ? RUN_LIVE_SESSION : RUN_LIVE);
+	add(&words, "--args");
 	for (char **p = program; *p; p++)
 		add(&words, *p);
 	add(&words, NULL);

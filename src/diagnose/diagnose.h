@@ -40,6 +40,8 @@ void ct_loglines_on_waiting(struct ct_loglines *lines, void (*waiting)(void *con
 // is one: its grid and block extents then order the runs, else the extent of the coordinates seen does.
 // An assert already there from the image or the debugger keeps its texts when the log's line was damaged.
 void ct_loglines_finish(struct ct_loglines *lines, struct ct_incident *incident);
+// The same while more may come: nothing is ended.
+void ct_loglines_so_far(struct ct_loglines *lines, struct ct_incident *incident);
 // The recognised lines as they came (cleaned, one a line, at most 256 KiB, then a line that says how many more): for the report
 // folder. Borrowed until the next feed.
 const char *ct_loglines_raw(const struct ct_loglines *lines, size_t *ret_length);

@@ -406,6 +406,11 @@ void ct_loglines_finish(struct ct_loglines *lines, struct ct_incident *incident)
 	ct_logbook_fill(lines->book, incident);
 }
 
+void ct_loglines_so_far(struct ct_loglines *lines, struct ct_incident *incident)
+{
+	ct_logbook_fill(lines->book, incident);
+}
+
 const char *ct_loglines_raw(const struct ct_loglines *lines, size_t *ret_length)
 {
 	return ct_logbook_raw_text(lines->book, ret_length);

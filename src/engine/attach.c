@@ -36,7 +36,8 @@ static bool is_set(pid_t pid, const char *name)
 	return false;
 }
 
-static void read_process(struct ct_run *run, pid_t pid)
+// *ret_waits: it stays where it is.
+static void read_process(struct ct_run *run, pid_t pid, bool *ret_waits)
 {
 	struct ct_incident *incident = ct_run_new_incident(run);
 	// One that waits after its fault must not run on past it; any other one must go on as it was.
@@ -50,6 +51,7 @@ static void read_process(struct ct_run *run, pid_t pid)
 		.environment = run->environment,
 		.resume = !waits,
 		.verbose = run->options->verbose,
+		.leave_gpu = run->interactive && run->gdb.has_gdb_cuda,
 	};
 	incident->launch_blocking = is_set(pid, "CUDA_LAUNCH_BLOCKING");
 	ct_collect_run(&job);
@@ -57,6 +59,7 @@ static void read_process(struct ct_run *run, pid_t pid)
 	incident->n_command = incident->process.n_argv;
 	incident->cwd = incident->process.cwd;
 	incident->ending.kind = CT_ENDING_RUNNING;
+	*ret_waits = waits;
 	incident->ending.detail = waits ? "it was left waiting in the driver" : "it was let go on";
 }
 
@@ -73,11 +76,14 @@ int ct_engine_attach(const struct ct_options *options)
 	if (err.code == CT_OK) {
 		run.engine = &ct_engine_wait;
 		run.engine_why = "attached to a running process";
-		read_process(&run, pid);
+		bool waits = false;
+		read_process(&run, pid, &waits);
+		if (run.interactive && !ct_run_hold_session(&run, pid, waits, &err))
+			status = ct_run_complain(&err, 125);
 		ct_diagnose(run.incident);
 		ct_explain_with(run.incident, ct_data_dir());
 		ct_run_deliver(&run);
-		ct_run_tell_ci(&run, run.report_path);
+		ct_run_tell(&run);
 	} else {
 		status = ct_run_complain(&err, 125);
 	}

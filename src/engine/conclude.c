@@ -45,6 +45,11 @@ static void fill_ending(struct ct_run *run)
 	e->kind = run->aborted ? CT_ENDING_ENDED_BY_US : r->timed_out ? CT_ENDING_TIMED_OUT : r->exited ? CT_ENDING_EXITED : CT_ENDING_SIGNALED;
 	e->status = run->aborted ? SIGABRT : r->exited ? r->exit_code : r->signal;
 	e->detail = describe_end(run);
+	if (run->ended_with_session) {
+		e->kind = CT_ENDING_ENDED_BY_US;
+		e->status = SIGKILL;
+		e->detail = "the command was ended with its cuda-gdb session";
+	}
 }
 
 // In engine live the debugger in between can only exit: what became of the command is in its status file. False: it was never started.
@@ -54,6 +59,8 @@ static bool take_live_result(struct ct_run *run, struct ct_error *err)
 	struct ct_cudagdb_live_status live;
 	if (!ct_cudagdb_live_status(run->scratch, &live, err))
 		return r->timed_out;
+	if (run->interactive && !run->gdb.has_gdb_cuda)
+		return true;  // nobody writes it: cuda-gdb's end is all there is
 	run->aborted = run->aborted || live.aborted;
 	if (live.exited || live.signaled) {
 		r->exited = live.exited;
@@ -61,6 +68,7 @@ static bool take_live_result(struct ct_run *run, struct ct_error *err)
 		r->signal = live.signaled ? live.status : 0;
 		return true;
 	}
+	run->ended_with_session = run->interactive && live.pid && r->exited;
 	// Ended by us, or by somebody who ended the debugger, too.
 	return live.pid || !r->exited || r->timed_out || ct_cudagdb_live_explain(run->scratch, err);
 }
@@ -112,7 +120,21 @@ static bool want_color(const struct ct_options *options)
 	return isatty(STDERR_FILENO) && !(no_color && *no_color) && !(term && strcmp(term, "dumb") == 0);
 }
 
-static void print_report(const struct ct_run *run, const char *path)
+// Of a text, as many lines as fit beside the prompt; the rest is a command away.
+static size_t first_screen(const char *text, size_t size, bool *ret_cut)
+{
+	struct winsize window;
+	unsigned rows = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_row > 8 ? window.ws_row : 24;
+	const char *at = text, *end = text + size;
+	for (unsigned line = 4; line < rows && at < end; line++) {
+		const char *newline = memchr(at, '\n', (size_t)(end - at));
+		at = newline ? newline + 1 : end;
+	}
+	*ret_cut = at < end;
+	return (size_t)(at - text);
+}
+
+void ct_run_show(const struct ct_run *run, const struct ct_incident *incident, const char *path)
 {
 	const struct ct_render_options options = {
 		.color = want_color(run->options),
@@ -125,12 +147,17 @@ static void print_report(const struct ct_run *run, const char *path)
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 	const struct ct_renderer *renderer = ct_renderer_find("text");
-	bool ok = out && renderer->render(run->incident, &options, out, &err);
+	bool ok = out && renderer->render(incident, &options, out, &err);
 	if (out)
 		fclose(out);
+	bool is_cut = false;
+	if (ok && run->interactive)
+		size = first_screen(text, size, &is_cut);
 	if (ok)
 		ct_write_all(STDERR_FILENO, text, size, NULL);
-	else
+	if (ok && is_cut)
+		dprintf(STDERR_FILENO, "... `trap report` shows all of it\n");
+	if (!ok)
 		dprintf(STDERR_FILENO, "cudatrap: the report could not be shown: %s\n", err.text);
 	free(text);
 }
@@ -149,6 +176,20 @@ static void keep_dump(struct ct_run *run, const char *report_path)
 		dprintf(STDERR_FILENO, "cudatrap: the dump was not kept: %s\n", err.text);
 }
 
+// Ranks of one job write into one folder: how many there are is the job's business.
+static void prune(struct ct_run *run)
+{
+	struct ct_error err = CT_ERROR_INIT;
+	const struct ct_options *o = run->options;
+	size_t n = 0;
+	if ((!o->keep && !o->keep_days) || o->job_dir)
+		return;
+	if (!ct_report_prune(o->report_dir, run->incident->id, o->keep, o->keep_days, ct_wall_us(), &n, &err))
+		dprintf(STDERR_FILENO, "cudatrap: not all old reports were removed: %s\n", err.text);
+	if (n)
+		ct_run_say(run, "%zu old reports were removed", n);
+}
+
 static bool write_report(struct ct_run *run, const char **ret_path, struct ct_error *err)
 {
 	size_t length = 0;
@@ -165,13 +206,14 @@ static void show(const struct ct_run *run, const char *path)
 	if (run->early_id)
 		dprintf(STDERR_FILENO, "cudatrap: %s\ncudatrap: report: %s\n", run->incident->ending.detail, path);
 	else
-		print_report(run, path);
+		ct_run_show(run, run->incident, path);
 }
 
 void ct_run_deliver(struct ct_run *run)
 {
 	struct ct_error err = CT_ERROR_INIT;
 	const char *path = NULL;
+	ct_report_redact(run->incident, run->options->redact, run->options->n_redact);
 	bool written = write_report(run, &path, &err);
 	if (written && run->options->keep_dump)
 		keep_dump(run, path);
@@ -179,7 +221,7 @@ void ct_run_deliver(struct ct_run *run)
 		ct_run_keep_record(run, path);
 	run->report_id = written ? run->incident->id : NULL;
 	run->report_path = path;
-	if (!run->options->quiet || !written)
+	if ((!run->options->quiet && !run->session_told) || !written)
 		show(run, path);
 	else
 		dprintf(STDERR_FILENO, "cudatrap: report: %s\n", path);
@@ -187,6 +229,14 @@ void ct_run_deliver(struct ct_run *run)
 		dprintf(STDERR_FILENO, "cudatrap: the report folder was not written: %s%s%s\n", err.text, err.hint[0] ? "; " : "", err.hint);
 	else if (run->options->also && !ct_report_write_also(run->incident, path, run->options->also, &err))
 		dprintf(STDERR_FILENO, "cudatrap: not all of --also=%s was written: %s\n", run->options->also, err.text);
+}
+
+void ct_run_tell(struct ct_run *run)
+{
+	ct_run_tell_ci(run, run->report_path);
+	ct_run_tell_others(run, run->report_path);
+	if (run->report_id)
+		prune(run);
 }
 
 // ---- The report of a program that goes on for a while ----------------------------------------------------------------------
@@ -264,7 +314,7 @@ int ct_run_conclude(struct ct_run *run)
 	fill_ending(run);
 	diagnose(run->incident);
 	ct_run_deliver(run);
-	ct_run_tell_ci(run, run->report_path);
+	ct_run_tell(run);
 	run->same_end = !trapped;
 	return trapped ? run->options->error_exitcode : run->result.exit_status;
 }

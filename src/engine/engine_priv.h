@@ -101,6 +101,13 @@ struct ct_run {
 	const char *report_path;  // its folder
 	struct ct_marker marker;  // of this rank, when has_marker
 	bool has_marker;
+	bool interactive;    // a person has the terminal: what options ask for, where it is possible
+	bool session_told;   // the report is written and shown, the session has its incident
+	bool ended_with_session;  // engine live: whoever sat there left while the command stood
+	pid_t session;       // engine wait: the cuda-gdb on the terminal; 0: none
+	char **session_argv, **session_environment;
+	void (*look)(struct ct_run *run);  // at what is new in the scratch folder
+	bool look_done;                    // nothing is looked for any more
 	bool same_end;  // nothing was trapped: we end as the command did, by its signal if it was one
 };
 
@@ -124,6 +131,23 @@ void ct_run_start_record(struct ct_run *run);
 // Nothing was trapped: fills incident with the failing call that is worth a report. False: there is none.
 bool ct_run_take_failed_call(struct ct_run *run, struct ct_incident *incident);
 void ct_run_keep_record(const struct ct_run *run, const char *report_path);  // with --keep-record
+
+// session.c: a cuda-gdb session on the terminal.
+// Is there a terminal for one, and an engine? One line when it was asked for and there is no terminal; CT_USAGE when the engine has none.
+bool ct_run_want_session(struct ct_run *run, struct ct_error *err);
+// Diagnosis, the report's first screen, and the incident for the scripts, which wait for it. The program stands at the fault; the report
+// folder is written at the end, with all that came in.
+void ct_run_tell_session(struct ct_run *run);
+// Engine wait: a cuda-gdb on the waiting process takes the terminal. Its end comes back as ct_run_session_ended().
+void ct_run_open_session(struct ct_run *run);
+void ct_run_session_ended(struct ct_run *run);
+// attach: the same without a supervisor; returns when the session has ended.
+bool ct_run_hold_session(struct ct_run *run, pid_t pid, bool leave, struct ct_error *err);
+// Calls look() when a file comes into the scratch folder, until run->look_done.
+void ct_run_watch_scratch(struct ct_run *run, void (*look)(struct ct_run *run));
+void ct_run_say_plain(const struct ct_run *run);  // when cuda-gdb cannot run the scripts
+const char *ct_run_program(struct ct_run *run);  // our own executable
+bool ct_run_in_scratch(const struct ct_run *run, const char *name);
 
 // The driver says that pid waits.
 void ct_run_waiting(struct ct_run *run, int64_t pid);
@@ -155,10 +179,19 @@ bool ct_run_prepare(struct ct_run *run, struct ct_error *err);
 void ct_run_done(struct ct_run *run);
 // Writes and shows the report of run->incident.
 void ct_run_deliver(struct ct_run *run);
+// Then: a CI system, --syslog, --on-report; and removes old reports (--keep). Not for a report that is still to be added to.
+void ct_run_tell(struct ct_run *run);
+// Shows the text report on stderr; in a session its first screen. path: of the folder; NULL: none yet.
+void ct_run_show(const struct ct_run *run, const struct ct_incident *incident, const char *path);
 // Report, exit status.
 int ct_run_conclude(struct ct_run *run);
 // Under a CI system that takes more than an exit status: annotation and summary. report_path may be NULL.
 void ct_run_tell_ci(const struct ct_run *run, const char *report_path);
+// tell.c: runs --on-report and writes to the system's log; their failures are said and change nothing. report_path NULL: none was written.
+void ct_run_tell_others(struct ct_run *run, const char *report_path);
+const char *ct_run_log_line(struct ct_incident *incident, const char *path);
+// One datagram by journald's native protocol to socket_path.
+bool ct_run_log_journal(struct ct_incident *incident, const char *path, const char *socket_path, struct ct_error *err);
 
 // One line about a failure of ours; returns status.
 int ct_run_complain(const struct ct_error *err, int status);

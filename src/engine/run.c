@@ -184,7 +184,9 @@ static void on_child_ended(void *context, pid_t pid, int wait_status)
 		run->fault_pid_reaped = true;
 		run->fault_pid_status = wait_status;
 	}
-	if (run->collector && pid == run->collector)
+	if (run->session && pid == run->session)
+		ct_run_session_ended(run);
+	else if (run->collector && pid == run->collector)
 		take_collected(run, wait_status);
 	else if (run->early_helper && pid == run->early_helper)
 		ct_run_take_early(run);
@@ -197,7 +199,7 @@ static bool may_finish(void *context)
 	struct ct_run *run = context;
 	if (run->engine->last_look)
 		run->engine->last_look(run);
-	return run->collector == 0 && run->early_helper == 0;
+	return run->collector == 0 && run->early_helper == 0 && run->session == 0;
 }
 
 // ---- A fault ----------------------------------------------------------------------------------------------------------
@@ -285,6 +287,7 @@ void ct_run_collect(struct ct_run *run, pid_t pid)
 		.record_dir = run->record_dir,
 		.record_missing = run->record_missing,
 		.history = run->options->history,
+		.leave_gpu = run->interactive && run->gdb.has_gdb_cuda,
 	};
 	ct_run_say(run, "fault in process %d: collecting", (int)pid);
 	run->collector = ct_supervisor_spawn_helper(run->supervisor, collect_entry, &run->job, &err);
@@ -362,7 +365,7 @@ int ct_run_complain(const struct ct_error *err, int status)
 // Starting cuda-gdb to see whether it works takes a tenth of a second or more: only what cannot wait until a fault is looked at now.
 static bool find_gdb(struct ct_run *run, struct ct_error *err)
 {
-	if (!run->options->cuda_gdb && run->engine != &ct_engine_live)
+	if (!run->options->cuda_gdb && run->engine != &ct_engine_live && !run->interactive)
 		return true;
 	run->has_gdb = ct_cudagdb_find(&run->arena, run->options->cuda_gdb, run->environment, run->options->argv[0], &run->gdb, NULL, err);
 	return run->has_gdb;
@@ -382,7 +385,11 @@ bool ct_run_prepare(struct ct_run *run, struct ct_error *err)
 	if (!ct_run_make_scratch(run, err))
 		return false;
 	ct_run_find_agent(run);
+	const char *dir = run->options->report_dir;
+	ct_run_setenv(run, "CUDATRAP_DIR", *dir == '/' ? dir : ct_arena_printf(&run->arena, "%s/%s", run->cwd, dir));
 	choose_engine(run);
+	if (!ct_run_want_session(run, err))
+		return false;
 	if (!find_gdb(run, err))
 		return false;
 	run->lines = ct_loglines_new();

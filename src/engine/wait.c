@@ -175,6 +175,10 @@ static bool was_let_go(const struct ct_incident *incident)
 static void collected(struct ct_run *run)
 {
 	bool resume = run->options->after_fault == CT_FAULT_CONTINUES;
+	if (run->interactive) {
+		ct_run_open_session(run);
+		return;
+	}
 	if (run->options->after_fault == CT_FAULT_IS_ERROR) {
 		ct_run_let_all_end(run);
 		return;

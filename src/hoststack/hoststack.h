@@ -33,6 +33,7 @@ struct ct_python_stacks {
 	const char *version;  // "3.12.3"
 	struct ct_python_thread *threads;
 	size_t n_threads;
+	const char *test;  // of pytest, when one runs: "tests/test_loss.py::test_range (call)"; NULL
 };
 
 // Walks the interpreter's structures of a running, blocked or stopped process: CPython 3.8 to 3.14, x86-64 and aarch64 layouts are the

@@ -87,6 +87,8 @@ static bool parse_document(struct ct_arena *arena, const json_t *root, struct ct
 		return ct_fail(err, CT_FORMAT, "error and python are strings");
 	if (error)
 		return ct_fail(err, CT_UNAVAILABLE, "%s", error);
+	if (!get_text(arena, root, "test", &stacks->test))
+		return ct_fail(err, CT_FORMAT, "test is a string");
 	const json_t *threads = json_object_get(root, "threads");
 	if (!json_is_array(threads))
 		return ct_fail(err, CT_FORMAT, "threads is no list");

@@ -457,6 +457,7 @@ static const struct ct_field incident_fields[] = {
 	{"threads", ROWS(threads, host_thread_table), .flags = CT_FIELD_HOST_PART},
 	{"log", ROWS(log, log_entry_table)},
 	{"environment", ROWS(environment, pair_table), .flags = CT_FIELD_HOST_PART},
+	{"progress", ROWS(progress, pair_table), .flags = CT_FIELD_HOST_PART, .limit = CT_MAX_PROGRESS},
 	{"collectors", ROWS(collectors, collector_table), .flags = CT_FIELD_ALL_PARTS},
 	{"consequences", ROWS(consequences, consequence_table)},
 	{"ending", OBJECT(ending_table), AT(ending)},

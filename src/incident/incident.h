@@ -539,6 +539,8 @@ struct ct_incident {
 	size_t n_log;
 	struct ct_pair *environment;  // selected: ranks, CUDA_*, versions
 	size_t n_environment;
+	struct ct_pair *progress;  // where the program was, in its own words: test, epoch, step, batch
+	size_t n_progress;
 	struct ct_collector *collectors;
 	size_t n_collectors;
 	struct ct_consequence *consequences;
@@ -561,6 +563,9 @@ void ct_incident_auto(struct ct_incident **incident);  // for CT_AUTO
 struct ct_collector *ct_incident_add_collector(struct ct_incident *incident, const char *name, enum ct_collector_status status, double milliseconds,
 					       const char *detail);
 void ct_incident_add_note(struct ct_incident *incident, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// Where the program was; a name that is there already gets the new value. More than CT_MAX_PROGRESS are left out.
+enum { CT_MAX_PROGRESS = 64 };
+void ct_incident_add_progress(struct ct_incident *incident, const char *name, const char *value);
 void ct_incident_add_environment(struct ct_incident *incident, const char *name, const char *value);
 struct ct_host_thread *ct_incident_add_thread(struct ct_incident *incident, int64_t tid, const char *name);
 struct ct_value *ct_incident_add_value(struct ct_incident *incident, const char *name, const char *text, const char *how);  // each may be NULL but name

@@ -58,6 +58,20 @@ void ct_incident_add_environment(struct ct_incident *incident, const char *name,
 	incident->environment[incident->n_environment - 1] = (struct ct_pair){.name = keep(incident, name), .value = keep(incident, value)};
 }
 
+void ct_incident_add_progress(struct ct_incident *incident, const char *name, const char *value)
+{
+	for (size_t i = 0; i < incident->n_progress; i++) {
+		if (strcmp(incident->progress[i].name, name) == 0) {
+			incident->progress[i].value = keep(incident, value);
+			return;
+		}
+	}
+	if (incident->n_progress >= CT_MAX_PROGRESS)
+		return;
+	incident->progress = ct_arena_grow(&incident->arena, incident->progress, &incident->n_progress, sizeof *incident->progress);
+	incident->progress[incident->n_progress - 1] = (struct ct_pair){.name = keep(incident, name), .value = keep(incident, value)};
+}
+
 struct ct_host_thread *ct_incident_add_thread(struct ct_incident *incident, int64_t tid, const char *name)
 {
 	incident->threads = ct_arena_grow(&incident->arena, incident->threads, &incident->n_threads, sizeof *incident->threads);

@@ -6,9 +6,8 @@
 
 enum { HTML_WIDTH = 120 };  // columns that a name may take in a line of its own
 
-static void write_head(struct ct_page *page)
+void ct_html_head(struct ct_markup *m, const char *title)
 {
-	struct ct_markup *m = &((struct ct_html *)page->state)->m;
 	ct_markup_raw(m, "<!DOCTYPE html>\n");
 	ct_markup_open(m, "html");
 	ct_markup_attr(m, "lang", "en");
@@ -19,7 +18,7 @@ static void write_head(struct ct_page *page)
 			 "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>"
 			 "<meta name=\"color-scheme\" content=\"light dark\"/>"
 			 "<meta name=\"robots\" content=\"noindex\"/>\n");
-	ct_markup_element(m, "title", NULL, ct_arena_printf(&page->arena, "%s - cudatrap", ct_text_title(page)));
+	ct_markup_element(m, "title", NULL, title);
 	ct_markup_open(m, "style");
 	for (const char *const *piece = ct_html_style; *piece; piece++)
 		ct_markup_raw(m, *piece);
@@ -118,7 +117,7 @@ bool ct_render_html(const struct ct_incident *incident, const struct ct_render_o
 	struct ct_page page = {
 		.out = out, .writer = &ct_html_writer, .state = &html, .width = HTML_WIDTH, .arena = CT_ARENA_INIT, .incident = incident, .options = &all,
 	};
-	write_head(&page);
+	ct_html_head(&html.m, ct_arena_printf(&page.arena, "%s - cudatrap", ct_text_title(&page)));
 	ct_markup_open(&html.m, "body");
 	write_header(&page);
 	write_main(&page);

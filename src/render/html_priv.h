@@ -14,6 +14,9 @@ struct ct_html {
 
 extern const char *const ct_html_style[];  // html_style.c: the style sheet in pieces, NULL behind the last
 
+// html.c: up to the end of <head>; <html> stays open.
+void ct_html_head(struct ct_markup *m, const char *title);
+
 // html_body.c: sections of the text report as HTML, by ct_page_writer.
 extern const struct ct_page_writer ct_html_writer;
 void ct_html_section(struct ct_page *page, const char *heading);  // ends the one before; NULL: only that

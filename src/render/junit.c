@@ -55,6 +55,8 @@ static void write_properties(struct ct_page *page, struct ct_markup *m)
 		write_property(page, m, "line", ct_arena_printf(&page->arena, "%" PRIu32, place.line));
 	write_property(page, m, "host", in->host);
 	write_property(page, m, "rank", rank_of(in));
+	for (size_t i = 0; i < in->n_progress; i++)
+		write_property(page, m, ct_arena_printf(&page->arena, "progress.%s", in->progress[i].name), in->progress[i].value);
 	write_property(page, m, "command", ct_text_words(page, in->command, in->n_command));
 	ct_markup_raw(m, "\n  ");
 	ct_markup_close(m);

@@ -7,7 +7,7 @@ libcudatrap_a_SOURCES += \
 
 # The formats for machines and browsers.
 libcudatrap_a_SOURCES += \
-	src/render/github.c src/render/gitlab.c src/render/grid.c src/render/grid.h src/render/html.c src/render/html_body.c \
+	src/render/github.c src/render/gitlab.c src/render/grid.c src/render/grid.h src/render/html.c src/render/html_body.c src/render/html_listing.c \
 	src/render/html_picture.c src/render/html_priv.h src/render/html_style.c src/render/html_tables.c src/render/junit.c \
 	src/render/launch.c src/render/launch.h src/render/markdown.c src/render/markdown_text.c src/render/markdown_text.h \
 	src/render/markup.c src/render/markup.h src/render/sarif.c

@@ -57,4 +57,24 @@ const struct ct_host_thread *ct_render_main_thread(const struct ct_incident *inc
 // The short name of a kernel as people say it: no return type, parameters, scopes or template arguments. In the arena, or name itself.
 const char *ct_render_kernel_word(struct ct_arena *arena, const char *name);
 
+// ---- Many faults on one page ------------------------------------------------------------------------------------
+
+struct ct_listing_row {
+	const char *label, *text;
+};
+struct ct_listing_entry {
+	const char *heading;
+	const char *mark;  // "new", "known until ..."; NULL: none
+	bool is_bad;       // how the mark is coloured
+	struct ct_listing_row *rows;
+	size_t n_rows;
+};
+struct ct_listing {
+	const char *title, *subtitle;
+	const struct ct_listing_entry *entries;
+	size_t n_entries;
+};
+// One HTML file that needs nothing else, well-formed XML too. All texts may be foreign.
+bool ct_render_html_listing(const struct ct_listing *listing, FILE *out, struct ct_error *err);
+
 #endif

@@ -85,12 +85,25 @@ static json_t *rule_of(const struct ct_incident *in)
 			 "defaultConfiguration", "level", "error");
 }
 
+// Where the program was, in its own words; NULL: it told nothing.
+static json_t *progress_of(struct ct_page *page)
+{
+	const struct ct_incident *in = page->incident;
+	json_t *object = in->n_progress ? json_object() : NULL;
+	for (size_t i = 0; i < in->n_progress; i++)
+		json_object_set_new(object, ct_page_flat(page, in->progress[i].name), json_string(ct_page_flat(page, in->progress[i].value)));
+	return object;
+}
+
 static json_t *result_of(struct ct_page *page)
 {
 	struct ct_launch_place place = ct_launch_place(page);
 	json_t *result = json_pack("{s:s, s:i, s:s, s:{s:s}, s:{s:s}}", "ruleId", ct_launch_rule(page->incident), "ruleIndex", 0, "level", "error", "message", "text",
 				   ct_launch_message(page), "partialFingerprints", "signature/v1", ct_text_signature(page));
 	json_object_set_new(result, "locations", place.path ? json_pack("[o]", location(&place)) : json_array());
+	json_t *progress = progress_of(page);
+	if (progress)
+		json_object_set_new(result, "properties", json_pack("{s:o}", "progress", progress));
 	json_t *flows = code_flows(page);
 	if (flows)
 		json_object_set_new(result, "codeFlows", flows);

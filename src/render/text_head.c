@@ -259,6 +259,20 @@ static bool place_is_telling(const struct ct_page *page)
 	return g && (lines || page->incident->kind != CT_FAULT_ASSERT);
 }
 
+// Where the program was, in its own words: "test tests/test_loss.py::test_range", "epoch 2, step 1200, batch 17".
+static void add_progress(struct ct_page *page, struct ct_rows *rows)
+{
+	const struct ct_incident *in = page->incident;
+	if (in->n_progress == 0)
+		return;
+	CT_AUTO(ct_auto_str) struct ct_str s = CT_STR_INIT;
+	for (size_t i = 0; i < in->n_progress; i++) {
+		const struct ct_pair *p = &in->progress[i];
+		ct_str_addf(&s, "%s%s %s", i ? ", " : "", p->name ? ct_page_flat(page, p->name) : "", p->value ? ct_page_flat(page, p->value) : "");
+	}
+	ct_rows_add(page, rows, "progress", CT_BOLD, ct_str_text(&s));
+}
+
 struct ct_rows ct_text_fact_rows(struct ct_page *page)
 {
 	struct ct_rows rows = {NULL, 0};
@@ -267,6 +281,7 @@ struct ct_rows ct_text_fact_rows(struct ct_page *page)
 	add_api_error(page, &rows);
 	ct_text_threads(page, &rows);
 	ct_text_values(page, &rows);
+	add_progress(page, &rows);
 	const char *device = ct_text_device(page);
 	if (device && !make_headline(page).device)
 		ct_rows_add(page, &rows, "GPU", CT_PLAIN, ct_starts_with(device, "GPU ") ? device + 4 : device);

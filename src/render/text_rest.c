@@ -253,6 +253,7 @@ const char *ct_text_collector(const char *name)
 		{"tensors", "tensors of the Python frames"},
 		{"launches", "the record of launches"},
 		{"anomaly", "PyTorch's anomaly detection"},
+		{"notes", "progress that the program noted"},
 		{"log", "the target's output"},
 		{"environment", "environment and versions"},
 	};

@@ -8,7 +8,7 @@
 #include "report/report.h"
 #include "report/report_priv.h"
 
-static bool is_safe(char c)
+bool ct_report_is_safe(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
 }
@@ -18,11 +18,11 @@ void ct_report_add_safe(struct ct_str *s, const char *text, size_t most)
 	size_t end = s->length + most;
 	bool gap = false;
 	for (; *text && s->length < end; text++) {
-		if (is_safe(*text))
+		if (ct_report_is_safe(*text))
 			ct_str_addc(s, *text);
 		else if (!gap)
 			ct_str_addc(s, '_');
-		gap = !is_safe(*text);
+		gap = !ct_report_is_safe(*text);
 	}
 }
 
@@ -60,7 +60,7 @@ bool ct_report_id_is_safe(const char *id)
 {
 	size_t n = 0;
 	for (; id[n]; n++)
-		if (!is_safe(id[n]))
+		if (!ct_report_is_safe(id[n]))
 			return false;
 	return n > 0 && n <= CT_ID_LENGTH - CT_ID_SUFFIX_LENGTH && id[0] != '.' && id[0] != '-';
 }

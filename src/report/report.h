@@ -23,6 +23,16 @@ bool ct_report_write(struct ct_incident *incident, const char *base_dir, const c
 // Writes the files of the report base_dir/incident->id anew, each all at once. CT_NOT_FOUND when the folder has gone.
 bool ct_report_update(struct ct_incident *incident, const char *base_dir, const char *log, size_t log_length, const char **ret_path, struct ct_error *err);
 
+// Before an incident is shown or written: the values of environment variables, of the command's options and of notes become "[redacted]" when their name is
+// that of a secret (*SECRET*, *PASSWORD*, AWS_*, ...-token, ...-key, ...) or matches one of the patterns (fnmatch, case does not count); so do the
+// credentials in URLs and words of the form of well-known keys. A pattern also takes words of the command that it matches.
+void ct_report_redact(struct ct_incident *incident, const char *const *patterns, size_t n_patterns);
+
+// Removes the oldest reports in base_dir until keep are left (0: all may stay), and those older than keep_days (0: of any age), but never
+// newest_id. Only folders directly in it, that are the caller's, have a name as ct_report_id() makes it and hold nothing but a report's files;
+// links are not followed. The first that cannot be removed ends it with an error.
+bool ct_report_prune(const char *base_dir, const char *newest_id, unsigned keep, unsigned keep_days, int64_t now_us, size_t *ret_removed, struct ct_error *err);
+
 #define CT_REPORT_INCIDENT "incident.json"
 #define CT_REPORT_SUMMARY "summary.json"
 

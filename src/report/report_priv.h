@@ -15,6 +15,7 @@ enum {
 	CT_ID_SUFFIX_LENGTH = 5  // "-9999"
 };
 
+bool ct_report_is_safe(char c);  // in a folder name
 // A folder name that ct_report_id() could have made: it may come from a file.
 bool ct_report_id_is_safe(const char *id);
 // Appends at most `most` characters of text that are safe in a file name; any run of others becomes one '_'.

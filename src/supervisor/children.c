@@ -90,8 +90,10 @@ static void target_has_ended(struct ct_supervisor *s, int status)
 static void child_has_ended(struct ct_supervisor *s, pid_t pid, int status)
 {
 	const struct ct_child *child = find_child(s, pid);
-	bool is_told = !child || child->kind == CT_CHILD_HELPER;
+	bool is_told = !child || child->kind == CT_CHILD_HELPER || child->kind == CT_CHILD_FRONT;
 	s->child_reaped = true;
+	if (child && child->kind == CT_CHILD_FRONT)
+		ct_supervisor_terminal_return(s);
 	if (child)
 		forget_child(s, child);
 	if (pid == s->target && !s->target_ended)
@@ -143,6 +145,7 @@ void ct_supervisor_children_end(struct ct_supervisor *s)
 	for (size_t i = 0; i < s->n_children; i++)
 		if (s->children[i].kind != CT_CHILD_EARLIER)
 			reap_killed(s->children[i].pid);
+	ct_supervisor_terminal_return(s);
 	free(s->children);
 	s->children = NULL;
 	s->n_children = 0;

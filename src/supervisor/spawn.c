@@ -153,6 +153,32 @@ pid_t ct_supervisor_spawn_helper(struct ct_supervisor *s, int (*entry)(void *con
 	return pid;
 }
 
+pid_t ct_supervisor_spawn_front(struct ct_supervisor *s, int (*entry)(void *context), void *context, struct ct_error *err)
+{
+	if (!ct_supervisor_terminal_can_lend(s)) {
+		ct_fail(err, CT_UNAVAILABLE, "there is no terminal for a session: this job is in the background");
+		return -1;
+	}
+	pid_t parent = getpid(), pid = fork();
+	if (pid < 0) {
+		ct_fail_errno(err, "fork");
+		return -1;
+	}
+	if (pid == 0) {
+		ct_supervisor_die_with(parent);
+		setpgid(0, 0);
+		ct_supervisor_terminal_lend(s, getpid());  // before exec, or a first read() would find itself in the background
+		close(s->guardian_fd);
+		ct_supervisor_signals_for_target(s);
+		putenv(s->marker);
+		_exit(entry(context));
+	}
+	setpgid(pid, pid);
+	ct_supervisor_terminal_lend(s, pid);
+	ct_supervisor_child_add(s, pid, CT_CHILD_FRONT);
+	return pid;
+}
+
 // The terminal sends its signals to its foreground group only. While that is the target's, we learn of a changed
 // window or a Ctrl-C from a process that sits there and does nothing but tell.
 static _Noreturn void tell_signals(int fd, pid_t parent, pid_t group)

@@ -76,6 +76,10 @@ void ct_supervisor_timer(struct ct_supervisor *supervisor, int64_t deadline_us, 
 // the signal mask and dispositions that we were started with, and our descriptors. -1 on failure. entry runs in the child and its result is the status.
 pid_t ct_supervisor_spawn_helper(struct ct_supervisor *supervisor, int (*entry)(void *context), void *context, struct ct_error *err);
 
+// The same for a program that a person works with: it stays in our session, in a process group of its own that has the terminal until
+// it ends, however it ends. Nobody could continue it, so Ctrl-Z is off meanwhile. The target is in the background then.
+pid_t ct_supervisor_spawn_front(struct ct_supervisor *supervisor, int (*entry)(void *context), void *context, struct ct_error *err);
+
 // Ends the target and everything it started: first_signal to each, SIGKILL to what is left after the grace time, or at
 // once when two signals as above arrive meanwhile (each is passed on to the target as well) or end_tree(SIGKILL) is called.
 // Returns at once; the loop does it. Processes stopped by a tracer are covered (SIGCONT, SIGKILL).

@@ -23,7 +23,7 @@ struct ct_relay {
 };
 
 // A child of ours that is not part of the target's tree.
-enum ct_child_kind { CT_CHILD_GUARDIAN, CT_CHILD_SENTINEL, CT_CHILD_HELPER, CT_CHILD_EARLIER };
+enum ct_child_kind { CT_CHILD_GUARDIAN, CT_CHILD_SENTINEL, CT_CHILD_HELPER, CT_CHILD_FRONT, CT_CHILD_EARLIER };
 
 struct ct_child {
 	pid_t pid;
@@ -46,6 +46,8 @@ struct ct_terminal {
 	int fd;              // our controlling terminal, -1: none
 	bool has_modes;      // modes: as found at the start
 	struct termios modes;
+	bool is_lent;             // to a child in front; lent_modes: what it had to give back
+	struct termios lent_modes;
 };
 
 enum ct_phase {
@@ -153,6 +155,9 @@ bool ct_supervisor_terminal_is_ours(const struct ct_supervisor *s);  // we are t
 void ct_supervisor_terminal_give(struct ct_supervisor *s);
 void ct_supervisor_terminal_take(struct ct_supervisor *s);
 void ct_supervisor_terminal_close(struct ct_supervisor *s);
+bool ct_supervisor_terminal_can_lend(const struct ct_supervisor *s);
+void ct_supervisor_terminal_lend(struct ct_supervisor *s, pid_t group);  // the modes of the start, Ctrl-Z off
+void ct_supervisor_terminal_return(struct ct_supervisor *s);             // when that child has ended
 void ct_supervisor_target_stopped(struct ct_supervisor *s, int number);
 void ct_supervisor_continued(struct ct_supervisor *s);
 

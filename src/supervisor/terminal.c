@@ -79,6 +79,34 @@ void ct_supervisor_terminal_close(struct ct_supervisor *s)
 	s->terminal.fd = -1;
 }
 
+bool ct_supervisor_terminal_can_lend(const struct ct_supervisor *s)
+{
+	pid_t front = s->terminal.fd >= 0 ? tcgetpgrp(s->terminal.fd) : -1;
+	return front > 0 && (front == getpgrp() || front == s->target);  // else it is the shell's
+}
+
+void ct_supervisor_terminal_lend(struct ct_supervisor *s, pid_t group)
+{
+	if (s->terminal.fd < 0)
+		return;
+	if (!s->terminal.is_lent && s->terminal.has_modes && tcgetattr(s->terminal.fd, &s->terminal.lent_modes) == 0) {
+		struct termios modes = s->terminal.modes;
+		modes.c_cc[VSUSP] = _POSIX_VDISABLE;
+		tcsetattr(s->terminal.fd, TCSADRAIN, &modes);
+		s->terminal.is_lent = true;
+	}
+	tcsetpgrp(s->terminal.fd, group);
+}
+
+void ct_supervisor_terminal_return(struct ct_supervisor *s)
+{
+	if (s->terminal.fd < 0 || !s->terminal.is_lent)
+		return;
+	s->terminal.is_lent = false;
+	tcsetattr(s->terminal.fd, TCSADRAIN, &s->terminal.lent_modes);
+	tcsetpgrp(s->terminal.fd, getpgrp());
+}
+
 // For a group of our own: nobody in our session could continue us. The kernel lets no terminal signal stop such a group.
 static bool is_orphaned(void)
 {

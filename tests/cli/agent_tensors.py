@@ -22,7 +22,7 @@ torch, Tensor, Module = fake_torch, fake_torch.Tensor, fake_torch.Module
 def say(what):
     print(json.dumps(what), flush=True)
 def wait():
-    say("ready")
+    os.write(1, b'"ready"\\n')  # in this very frame: who hears it may ask at once
     sys.stdin.readline()
 ''' % os.path.dirname(os.path.abspath(__file__))
 

@@ -69,6 +69,12 @@ int main(int argc, char **argv)
 		return much_output();
 	if (strcmp(mode, "exec") == 0)
 		execlp("sh", "sh", "-c", "echo by another program; exit 8", (char *)NULL);
+#ifdef __x86_64__
+	if (strcmp(mode, "breakpoint") == 0) {
+		__asm__ volatile("int3");  // SIGTRAP of the processor's, as at a failing CUDA call under cuda-gdb
+		return 5;
+	}
+#endif
 	if (strcmp(mode, "wait") == 0)
 		return (int)sleep(600);
 	return 2;

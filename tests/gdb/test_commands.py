@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import lzma
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -45,17 +46,21 @@ def shell(name: str, command: str) -> str:
     return subprocess.run([PROGRAM, "shell", path, "-c", command], stdout=subprocess.PIPE, timeout=300, check=True).stdout.decode()
 
 
+def compare(name: str, text: str) -> None:
+    path = os.path.join(GOLDEN, f"{name}.txt")
+    if os.environ.get("UPDATE_GOLDEN") == "1":
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    with open(path, encoding="utf-8") as file:
+        tap.equal(text, file.read(), name)
+
+
 def test_answers_on_dumps() -> None:
-    commands = ("trap why", "trap threads", "trap thread", "trap args", "trap stack", "trap thread 1")
+    commands = ("trap why", "trap threads", "trap thread", "trap args", "trap stack", "trap thread 1", "trap values", "trap mem arg0 int64 4", "trap find 3")
     for name in CASES:
         got = ask(name, *commands)
         text = "".join(f"(cuda-gdb) {command}\n{answer}" for command, answer in zip(commands, got))
-        path = os.path.join(GOLDEN, f"{name}.txt")
-        if os.environ.get("UPDATE_GOLDEN") == "1":
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text)
-        with open(path, encoding="utf-8") as file:
-            tap.equal(text, file.read(), name)
+        compare(name, text)
         # Two readers of the same bytes.
         tap.equal(got[3], shell(name, "args"), f"{name}: args")
         tap.equal(got[1], shell(name, "threads"), f"{name}: threads")
@@ -97,6 +102,25 @@ def test_bad_input_says_what_would_be_right() -> None:
         "trap log": "run the program under cudatrap",
         "trap host": "a GPU core dump holds no host stack",
         "trap nonsense": "Undefined trap command",
+        "trap mem": "usage: trap mem ADDRESS | argN [TYPE [COUNT]]",
+        "trap mem arg9": "there is no argument 9: the kernel has 5",
+        "trap mem arg1 i7": "'i7' is none of: u8, i8",
+        "trap mem arg1 i64 0": "'0' is not a count from 1 to 4096",
+        "trap mem arg1 i64 9999": "'9999' is not a count from 1 to 4096",
+        "trap mem arg1 i64": "128 bytes at 0x7fc0c3e04000 are not in this dump (global memory is kept by `cudatrap --engine core --dump memory`)",
+        "trap mem x y": "is none of: u8",
+        "trap mem no_such_symbol": "'no_such_symbol' is neither an address nor an argument such as arg0",
+        "trap tensor y": "a GPU core dump knows no tensors",
+        "trap tensors": "a GPU core dump knows no tensors",
+        "trap tensor arg1": "is no array whose sizes are known: `trap mem arg1 TYPE COUNT` shows what it points to",
+        "trap python": "a GPU core dump holds no host stack",
+        "trap up": "a GPU core dump holds no host stack",
+        "trap find": "usage: trap find VALUE",
+        "trap find 1.5": "'1.5' is not an integer",
+        "trap next": "trap next: a GPU core dump does not run",
+        "trap break-on nll_forward": "trap break-on: a GPU core dump does not run",
+        "trap on-launch nll_forward": "trap on-launch: a GPU core dump does not run",
+        "detach": "a GPU core dump has no process to let go",
     }
     for (command, words), answer in zip(cases.items(), ask("assert.line", *cases)):
         if words not in answer or "Traceback" in answer:
@@ -110,6 +134,76 @@ def test_registers_source_and_instructions() -> None:
     tap.equal(asm.startswith("PC 0x"), True)
     tap.equal(nowhere.splitlines()[0], "/tmp/src/faults.cu:9")
     tap.equal("no line information" in ask("assert.rel", "trap source")[0], True)
+
+
+# What a session has besides the GPU: the front-end's incident of the same program, and its memory, which no dump here holds.
+SESSION = os.path.join(tap.TOP, "tests", "gpu", "recorded", "wait-pytorch", "incident.json")
+LABELS = 0x7F8B57E00600
+STAND_IN = (
+    "python import cudatrap.memcommands as m, cudatrap.stop, gdb, struct\n"
+    f"m.read_memory = lambda a, n: (struct.pack('<32q', *([2, 0, 3] + [1] * 29)) * 8)[a - {LABELS:#x} :][:n] if a >= {LABELS:#x} else bytes(n)\n"
+    f"cudatrap.stop.adopt({SESSION!r})"
+)
+
+
+def session(*commands: str) -> List[str]:
+    """On a dump, with what a session knows put beside it."""
+    with tap.Scratch() as scratch:
+        path = os.path.join(scratch, "stand-in")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(STAND_IN.replace("python ", "python\n", 1) + "\nend\n")
+        return ask("torch-cross-entropy-sm90", f"source {path}", *commands)[1:]
+
+
+def test_answers_in_a_session() -> None:
+    commands = (
+        "trap why", "trap values", "trap tensors target", "trap tensor y", "trap tensor y 1:4", "set trap elements 3", "trap tensor y", "trap tensor target 99",
+        "trap tensor weight 0", "trap tensor nothing", "trap find 3", "trap find -7", "trap find x", "print/x $trap_tensor(\"y\")", "trap mem $trap_tensor(\"y\") i64 3",
+        "trap host", "trap frame 35", "trap down", "trap up", "trap up", "trap frame 99", "trap python", "trap python locals", "trap log",
+    )  # fmt: skip
+    got = session(*commands)
+    compare("session", "".join(f"(cuda-gdb) {command}\n{answer}" for command, answer in zip(commands, got)))
+
+
+def test_help_of_every_command_is_in_the_manual() -> None:
+    with open(os.path.join(tap.TOP, "doc", "cudatrap-gdb.7"), encoding="utf-8") as file:
+        manual = file.read().replace("\\-", "-").replace("\\(dq", '"')
+    listed = re.findall(r"^trap ([a-z-]+) -- (.*)$", ask("", "help trap")[0], re.MULTILINE)
+    tap.equal(len(listed) >= 23, True)
+    helps = ask("", *(f"help trap {name}" for name, _ in listed))
+    for (name, first), text in zip(listed, helps):
+        usage = re.search(r"^Usage: (trap .*)$", text, re.MULTILINE)
+        tap.equal(bool(usage), True, f"{name}: {text}")
+        entry = f".TP\n.B {usage[1] if usage else ''}\n{first}\n"
+        if entry not in manual:
+            raise AssertionError(f"doc/cudatrap-gdb.7 lacks:\n{entry}")
+    named = set(re.findall(r"^\.B trap ([a-z-]+)", manual, re.MULTILINE))
+    tap.equal(named - {name for name, _ in listed}, set(), "in the manual only")
+    settings = re.findall(r"^set trap ([a-z-]+) -- ", ask("", "help set trap")[0], re.MULTILINE)
+    for setting in settings:
+        tap.equal(f".B set trap {setting} " in manual, True, setting)
+    for function in ("trap_arg", "trap_tensor"):
+        tap.equal(f".BI $ {function}" in manual.replace("$trap", "$ trap"), True, function)
+
+
+def test_a_launch_stops_once() -> None:
+    ask_twice = (
+        "python import cudatrap.runcommands as r, types; s = types.SimpleNamespace(seen=set()); "
+        "print([r.LaunchStop.stop(s) for _ in range(3)], s.seen)"
+    )
+    tap.equal(ask("assert.line", ask_twice), ["[True, False, False] {(0, 2)}\n"])
+
+
+def test_words_are_completed() -> None:
+    got = session("complete trap tensor model.w", "complete trap tensors t", "complete trap host f", "complete trap threads ", "complete trap py")
+    tap.equal(got[0:4], ["trap tensor model.weight\n", "trap tensors target\n", "trap host full\n", "trap threads all\n"])
+    tap.equal(got[4], "trap python\n")
+
+
+def test_settings_are_checked() -> None:
+    got = ask("", "set trap elements 5", "show trap elements", "set trap elements 0", "show trap elements", "set trap say-why maybe", "show trap")
+    tap.equal(got[0:4], ["", "trap elements is 5.\n", "trap elements: a number from 1 on\n", "trap elements is 5.\n"])
+    tap.equal("elements:  5\n" in got[5] and "say-why:  True\n" in got[5], True)
 
 
 def test_report_is_saved_and_shown_again() -> None:

@@ -355,7 +355,7 @@ class Breakpoint(Event):
 
 
 def test_stops_are_told_apart() -> None:
-    live = with_gdb("live")
+    faults = with_gdb("faults")
     fake = sys.modules["gdb"]
     fake.SignalEvent, fake.BreakpointEvent = Signal, Breakpoint  # type: ignore[attr-defined]
     information = {"si_signo": 5, "si_code": -6}
@@ -363,7 +363,7 @@ def test_stops_are_told_apart() -> None:
 
     def kind(event: Event, on_device: bool, api_failures: bool = False) -> str:
         fake.cuda = types.SimpleNamespace(get_focus_physical=lambda: object() if on_device else None)  # type: ignore[attr-defined]
-        return str(live.stop_kind(event, api_failures))
+        return str(faults.stop_kind(event, api_failures))
 
     tap.equal(kind(Signal("CUDA_EXCEPTION_12"), True), "fault")
     tap.equal(kind(Signal("CUDA_EXCEPTION_14"), False), "fault")

@@ -22,7 +22,10 @@ import time
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Tuple
 
-import launch_cases
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from check_python import check_python  # noqa: E402
+import check_sessions  # noqa: E402
+import launch_cases  # noqa: E402
 
 TOP_SRC = Path(os.environ.get("top_srcdir", Path(__file__).resolve().parents[2]))
 TOP_BUILD = Path(os.environ.get("top_builddir", "."))
@@ -385,6 +388,12 @@ def main() -> int:
             check_own_ending(checks)
     if not args.only or args.only.startswith("launches"):
         check_launches(checks, args.only or "", args.record)
+    if not args.only or args.only in "python":
+        check_python(checks, Run, TOP_SRC, TOP_BUILD)
+    if not args.only or args.only in "sessions":
+        neutral = [(str(TOP_BUILD.resolve()), "/home/user/build"), (str(TOP_SRC.resolve()), "/home/user/cudatrap"), (os.uname().nodename, "host"),
+                   (sys.executable, "python"), (os.path.dirname(os.path.dirname(sys.executable)), "/home/user/venv")]
+        check_sessions.run(checks, args.record, neutral)
     return checks.done()
 
 

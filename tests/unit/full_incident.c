@@ -193,6 +193,7 @@ struct ct_incident *ct_full_incident(enum ct_fault_kind kind, enum ct_ending_kin
 	fill_host(in);
 	fill_tensors(in);
 	ct_incident_add_environment(in, "RANK", "0");
+	ct_incident_add_progress(in, "step", "7");
 	for (int status = CT_COLLECTOR_OK; status <= CT_COLLECTOR_SKIPPED; status++)
 		ct_incident_add_collector(in, "gpu", (enum ct_collector_status)status, 0.1, "d");
 	ct_incident_add_consequence(in, 9, -0.25, "NCCL error");

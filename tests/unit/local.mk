@@ -32,3 +32,4 @@ include tests/unit/values.mk
 include tests/unit/checks.mk
 include tests/unit/matching.mk
 include tests/unit/shell.mk
+include tests/unit/tell.mk
