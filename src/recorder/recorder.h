@@ -256,6 +256,7 @@ struct ct_launches;  // opaque; what is returned from it lives as long as it doe
 // Reads the whole file. It may be hostile, cut, or still written to: launches that change meanwhile are left out.
 // CT_NOT_FOUND: no such file, nothing was launched. CT_FORMAT: not a record, or of another version.
 bool ct_launches_open(const char *path, struct ct_launches **ret_launches, struct ct_error *err);
+bool ct_launches_open_fd(int fd, struct ct_launches **ret_launches, struct ct_error *err);  // the same of an open file
 // The same of DIR/launches.PID.
 bool ct_launches_open_at(const char *dir, int64_t pid, struct ct_launches **ret_launches, struct ct_error *err);
 void ct_launches_free(struct ct_launches *launches);  // NULL is fine
