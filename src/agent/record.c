@@ -271,12 +271,19 @@ static void fill(struct ct_record_head *head, struct ct_record_launch *row, cons
 	row->n_native = call->caller ? 1 : 0;
 	row->native[0] = call->caller;
 	const struct ct_record_function *function = NULL;
+	row->torch_sequence = row->node_sequence = row->node_thread = 0;
 	if (!(call->flags & CT_RECORD_GRAPH) && call->handle)
 		row->function = ct_record_function_number(head, call->handle, atomic_load_explicit(&record.process->epoch, memory_order_relaxed), &function);
 	if (call->parameters && function)
 		copy_parameters(row, call->parameters, function);
 	else if (call->extra)
 		copy_buffer(row, call->extra);
+	// Looked for at launches 1, 2, 4...: a program may load PyTorch late, and most never do.
+	uint64_t begun = mine.ring->begun;
+	if (!ct_record_torch(row) && !(begun & (begun + 1))) {
+		ct_record_find_torch();
+		ct_record_torch(row);
+	}
 	bool whole = true;
 	row->n_frames = (uint8_t)ct_record_python(head, row->frames, &whole);
 	if (!whole)

@@ -57,6 +57,10 @@ void ct_record_tables_reset(void);
 // record_python.c: frames of the calling thread, innermost first; false in *ret_whole when there are more.
 unsigned ct_record_python(struct ct_record_head *head, struct ct_record_frame ret_frames[CT_RECORD_FRAMES], bool *ret_whole);
 
+// record_torch.c: adds what autograd knows of the launch. False: PyTorch is not there, or has not been found yet; ct_record_find_torch() looks.
+bool ct_record_torch(struct ct_record_launch *row);
+void ct_record_find_torch(void);
+
 static inline uint64_t ct_record_mix(uint64_t h, uint64_t v)
 {
 	h = (h ^ v) * UINT64_C(0x9e3779b97f4a7c15);  // 2^64 / golden ratio: spreads every bit upwards
