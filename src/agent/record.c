@@ -268,8 +268,7 @@ static void fill(struct ct_record_head *head, struct ct_record_launch *row, cons
 	row->arguments_kept = 0;
 	row->function = 0;
 	row->graph = 0;
-	row->n_native = call->caller ? 1 : 0;
-	row->native[0] = call->caller;
+	row->n_native = 0;
 	const struct ct_record_function *function = NULL;
 	row->torch_sequence = row->node_sequence = row->node_thread = 0;
 	if (!(call->flags & CT_RECORD_GRAPH) && call->handle)
@@ -295,6 +294,17 @@ static uint64_t pending(uint64_t state, int32_t result)
 	return state << 32 | (uint32_t)result;
 }
 
+// The next row: the ring is larger than the caches, and waiting for it was a good part of a launch.
+static void prefetch(const struct ct_record_launch *row)
+{
+	const char *at = (const char *)row;
+	for (size_t i = 0; i < offsetof(struct ct_record_launch, native); i += 64)
+		__builtin_prefetch(at + i, 1);
+	__builtin_prefetch(row->frames, 1);
+	__builtin_prefetch(&row->frames[8], 1);
+	__builtin_prefetch(row->arguments, 1);
+}
+
 struct ct_record_launch *ct_record_launch(const struct ct_launch_call *call)
 {
 	struct ct_record_head *head = ready();
@@ -308,6 +318,7 @@ struct ct_record_launch *ct_record_launch(const struct ct_launch_call *call)
 	__atomic_store_n(&row->result, pending(number * 2, CT_RECORD_PENDING), __ATOMIC_RELAXED);
 	__atomic_store_n(&row->state, number * 2, __ATOMIC_RELEASE);
 	__atomic_store_n(&mine.ring->begun, number, __ATOMIC_RELEASE);
+	prefetch(&mine.rows[number & (mine.ring->capacity - 1)]);
 	return row;
 }
 

@@ -11,7 +11,7 @@
 
 // What a launch is about, before its row exists.
 struct ct_launch_call {
-	uint64_t handle, stream, capture, caller;
+	uint64_t handle, stream, capture;
 	uint32_t flags;
 	uint32_t grid[3], block[3], cluster[3];
 	uint32_t shared_bytes;

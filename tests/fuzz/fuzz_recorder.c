@@ -32,7 +32,30 @@ static void use(const struct ct_launches *l)
 		ct_launches_of_failure(l, failures[i]);
 }
 
-// The input is a good head's changing part and, from there on, pieces of the file: where (16 bits, in 64 bytes), then 64 bytes.
+// Where a piece goes: the first rows of each part.
+static uint64_t place_of(const struct ct_record_head *head, uint8_t part, uint8_t row)
+{
+	switch (part & 7) {
+	case 0:
+		return head->rings_at + row % head->n_rings * sizeof(struct ct_record_ring);
+	case 1:
+		return head->functions_at + row * sizeof(struct ct_record_function);
+	case 2:
+		return head->codes_at + row * sizeof(struct ct_record_code);
+	case 3:
+		return head->graphs_at + row * sizeof(struct ct_record_graph);
+	case 4:
+		return head->failures_at + row % CT_RECORD_FAILURES * sizeof(struct ct_record_failure);
+	case 5:
+		return head->places_at + row * sizeof(struct ct_record_place);
+	case 6:
+		return (part & 8 ? head->code_text.at : head->function_text.at) + row * 64;
+	default:
+		return head->launches_at + row * sizeof(struct ct_record_launch) + part / 8 % 12 * 64;
+	}
+}
+
+// The input is pieces of a record that is good otherwise: two bytes that say where, then 64.
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static int fd = -1;
@@ -47,8 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (ftruncate(fd, 0) != 0 || ftruncate(fd, (off_t)head.file_bytes) != 0 || pwrite(fd, &head, sizeof head, 0) != (ssize_t)sizeof head)
 		return 0;
 	for (; size >= 66; data += 66, size -= 66) {
-		uint64_t at = (uint64_t)(data[0] | data[1] << 8) * (head.file_bytes / 65536 / 8 * 8);
-		if (pwrite(fd, data + 2, 64, (off_t)at) != 64)
+		if (pwrite(fd, data + 2, 64, (off_t)place_of(&head, data[0], data[1])) != 64)
 			return 0;
 	}
 	struct ct_launches *l = NULL;
