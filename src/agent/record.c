@@ -268,15 +268,21 @@ static void fill(struct ct_record_head *head, struct ct_record_launch *row, cons
 	row->arguments_kept = 0;
 	row->function = 0;
 	row->graph = 0;
-	row->n_native = call->caller ? 1 : 0;
-	row->native[0] = call->caller;
+	row->n_native = 0;
 	const struct ct_record_function *function = NULL;
+	row->torch_sequence = row->node_sequence = row->node_thread = 0;
 	if (!(call->flags & CT_RECORD_GRAPH) && call->handle)
 		row->function = ct_record_function_number(head, call->handle, atomic_load_explicit(&record.process->epoch, memory_order_relaxed), &function);
 	if (call->parameters && function)
 		copy_parameters(row, call->parameters, function);
 	else if (call->extra)
 		copy_buffer(row, call->extra);
+	// Looked for at launches 1, 2, 4...: a program may load PyTorch late, and most never do.
+	uint64_t begun = mine.ring->begun;
+	if (!ct_record_torch(row) && !(begun & (begun + 1))) {
+		ct_record_find_torch();
+		ct_record_torch(row);
+	}
 	bool whole = true;
 	row->n_frames = (uint8_t)ct_record_python(head, row->frames, &whole);
 	if (!whole)
@@ -286,6 +292,17 @@ static void fill(struct ct_record_head *head, struct ct_record_launch *row, cons
 static uint64_t pending(uint64_t state, int32_t result)
 {
 	return state << 32 | (uint32_t)result;
+}
+
+// The next row: the ring is larger than the caches, and waiting for it was a good part of a launch.
+static void prefetch(const struct ct_record_launch *row)
+{
+	const char *at = (const char *)row;
+	for (size_t i = 0; i < offsetof(struct ct_record_launch, native); i += 64)
+		__builtin_prefetch(at + i, 1);
+	__builtin_prefetch(row->frames, 1);
+	__builtin_prefetch(&row->frames[8], 1);
+	__builtin_prefetch(row->arguments, 1);
 }
 
 struct ct_record_launch *ct_record_launch(const struct ct_launch_call *call)
@@ -301,6 +318,7 @@ struct ct_record_launch *ct_record_launch(const struct ct_launch_call *call)
 	__atomic_store_n(&row->result, pending(number * 2, CT_RECORD_PENDING), __ATOMIC_RELAXED);
 	__atomic_store_n(&row->state, number * 2, __ATOMIC_RELEASE);
 	__atomic_store_n(&mine.ring->begun, number, __ATOMIC_RELEASE);
+	prefetch(&mine.rows[number & (mine.ring->capacity - 1)]);
 	return row;
 }
 

@@ -11,7 +11,7 @@
 
 // What a launch is about, before its row exists.
 struct ct_launch_call {
-	uint64_t handle, stream, capture, caller;
+	uint64_t handle, stream, capture;
 	uint32_t flags;
 	uint32_t grid[3], block[3], cluster[3];
 	uint32_t shared_bytes;
@@ -56,6 +56,10 @@ void ct_record_tables_reset(void);
 
 // record_python.c: frames of the calling thread, innermost first; false in *ret_whole when there are more.
 unsigned ct_record_python(struct ct_record_head *head, struct ct_record_frame ret_frames[CT_RECORD_FRAMES], bool *ret_whole);
+
+// record_torch.c: adds what autograd knows of the launch. False: PyTorch is not there, or has not been found yet; ct_record_find_torch() looks.
+bool ct_record_torch(struct ct_record_launch *row);
+void ct_record_find_torch(void);
 
 static inline uint64_t ct_record_mix(uint64_t h, uint64_t v)
 {

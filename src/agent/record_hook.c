@@ -19,7 +19,6 @@ enum entry {
 static _Atomic(void *) gates[N_ENTRIES];
 
 #define CALL(entry, type, ...) ((__extension__({ type *to_; void *at_ = atomic_load_explicit(&gates[entry], memory_order_relaxed); memcpy(&to_, &at_, sizeof to_); to_; }))(__VA_ARGS__))
-#define CALLER ((uint64_t)(uintptr_t)__builtin_return_address(0))
 
 typedef int launch_fn(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream,
 		      void **parameters, void **extra);
@@ -51,11 +50,11 @@ static uint32_t flags_of(enum entry entry)
 	return entry >= N_PTSZ ? CT_RECORD_PER_THREAD : 0;
 }
 
-static int launch(enum entry entry, const char *name, uint64_t caller, void *function, const unsigned grid[3], const unsigned block[3],
+static int launch(enum entry entry, const char *name, void *function, const unsigned grid[3], const unsigned block[3],
 		  unsigned shared, void *stream, void **parameters, void **extra)
 {
 	const struct ct_launch_call call = {
-		.handle = (uint64_t)(uintptr_t)function, .stream = (uint64_t)(uintptr_t)stream, .caller = caller, .flags = flags_of(entry),
+		.handle = (uint64_t)(uintptr_t)function, .stream = (uint64_t)(uintptr_t)stream, .flags = flags_of(entry),
 		.grid = {grid[0], grid[1], grid[2]}, .block = {block[0], block[1], block[2]}, .shared_bytes = shared,
 		.parameters = parameters, .extra = extra,
 	};
@@ -65,11 +64,11 @@ static int launch(enum entry entry, const char *name, uint64_t caller, void *fun
 	return rc;
 }
 
-static int cooperative(enum entry entry, const char *name, uint64_t caller, void *function, const unsigned grid[3], const unsigned block[3],
+static int cooperative(enum entry entry, const char *name, void *function, const unsigned grid[3], const unsigned block[3],
 		       unsigned shared, void *stream, void **parameters)
 {
 	const struct ct_launch_call call = {
-		.handle = (uint64_t)(uintptr_t)function, .stream = (uint64_t)(uintptr_t)stream, .caller = caller,
+		.handle = (uint64_t)(uintptr_t)function, .stream = (uint64_t)(uintptr_t)stream,
 		.flags = flags_of(entry) | CT_RECORD_COOPERATIVE, .grid = {grid[0], grid[1], grid[2]}, .block = {block[0], block[1], block[2]},
 		.shared_bytes = shared, .parameters = parameters,
 	};
@@ -79,10 +78,10 @@ static int cooperative(enum entry entry, const char *name, uint64_t caller, void
 	return rc;
 }
 
-static int launch_ex(enum entry entry, const char *name, uint64_t caller, const struct launch_config *config, void *function, void **parameters,
+static int launch_ex(enum entry entry, const char *name, const struct launch_config *config, void *function, void **parameters,
 		     void **extra)
 {
-	struct ct_launch_call call = {.handle = (uint64_t)(uintptr_t)function, .caller = caller, .flags = flags_of(entry), .parameters = parameters,
+	struct ct_launch_call call = {.handle = (uint64_t)(uintptr_t)function, .flags = flags_of(entry), .parameters = parameters,
 				      .extra = extra};
 	if (config) {
 		call.stream = (uint64_t)(uintptr_t)config->stream;
@@ -102,9 +101,9 @@ static int launch_ex(enum entry entry, const char *name, uint64_t caller, const 
 	return rc;
 }
 
-static int launch_graph(enum entry entry, const char *name, uint64_t caller, void *exec, void *stream)
+static int launch_graph(enum entry entry, const char *name, void *exec, void *stream)
 {
-	const struct ct_launch_call call = {.handle = (uint64_t)(uintptr_t)exec, .stream = (uint64_t)(uintptr_t)stream, .caller = caller,
+	const struct ct_launch_call call = {.handle = (uint64_t)(uintptr_t)exec, .stream = (uint64_t)(uintptr_t)stream,
 					    .flags = flags_of(entry) | CT_RECORD_GRAPH};
 	struct ct_record_launch *row = ct_record_launch(&call);
 	int rc = CALL(entry, graph_fn, exec, stream);
@@ -116,22 +115,22 @@ static int launch_graph(enum entry entry, const char *name, uint64_t caller, voi
 	static int on_launch##suffix(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, \
 				     void *stream, void **parameters, void **extra) \
 	{ \
-		return launch(LAUNCH + (further), "cuLaunchKernel" #suffix, CALLER, f, (const unsigned[]){gx, gy, gz}, (const unsigned[]){bx, by, bz}, shared, \
+		return launch(LAUNCH + (further), "cuLaunchKernel" #suffix, f, (const unsigned[]){gx, gy, gz}, (const unsigned[]){bx, by, bz}, shared, \
 			      stream, parameters, extra); \
 	} \
 	static int on_cooperative##suffix(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, \
 					  void *stream, void **parameters) \
 	{ \
-		return cooperative(LAUNCH_COOPERATIVE + (further), "cuLaunchCooperativeKernel" #suffix, CALLER, f, (const unsigned[]){gx, gy, gz}, \
+		return cooperative(LAUNCH_COOPERATIVE + (further), "cuLaunchCooperativeKernel" #suffix, f, (const unsigned[]){gx, gy, gz}, \
 				   (const unsigned[]){bx, by, bz}, shared, stream, parameters); \
 	} \
 	static int on_launch_ex##suffix(const struct launch_config *config, void *f, void **parameters, void **extra) \
 	{ \
-		return launch_ex(LAUNCH_EX + (further), "cuLaunchKernelEx" #suffix, CALLER, config, f, parameters, extra); \
+		return launch_ex(LAUNCH_EX + (further), "cuLaunchKernelEx" #suffix, config, f, parameters, extra); \
 	} \
 	static int on_graph##suffix(void *exec, void *stream) \
 	{ \
-		return launch_graph(LAUNCH_GRAPH + (further), "cuGraphLaunch" #suffix, CALLER, exec, stream); \
+		return launch_graph(LAUNCH_GRAPH + (further), "cuGraphLaunch" #suffix, exec, stream); \
 	}
 LAUNCHES(, 0)
 LAUNCHES(_ptsz, N_PTSZ)

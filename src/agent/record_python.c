@@ -117,16 +117,24 @@ static uint64_t key_of(uint64_t code, uint64_t *ret_file, uint64_t *ret_table)
 {
 	const struct ct_py_layout *l = &python.layout;
 	uint64_t file = word_at(code + l->code_filename), name = word_at(code + l->code_name), table = word_at(code + l->code_table);
-	uint64_t size = word_at(table + l->bytes_length), data = table + l->bytes_data, h = ct_record_mix(code, file);
-	h = ct_record_mix(ct_record_mix(h, name), table ^ size << 48);
-	h = ct_record_mix(h, (uint64_t)(uint32_t)int_at(code + l->code_firstlineno));
-	if (size >= 8)
-		h = ct_record_mix(ct_record_mix(ct_record_mix(h, word_at(data)), word_at(data + size / 2 - 4)), word_at(data + size - 8));
+	uint64_t size = word_at(table + l->bytes_length), data = table + l->bytes_data;
 	// One byte a character at least, so that these are within the object whatever it holds.
 	uint64_t length = word_at(file + l->str_length), part = length < 8 ? length : 8, first = 0, last = 0;
-	memcpy(&first, (const void *)(uintptr_t)(file + l->str_ascii), part);
-	memcpy(&last, (const void *)(uintptr_t)(file + l->str_ascii + length - part), part);
-	h = ct_record_mix(ct_record_mix(h, first), last ^ length << 56);
+	if (length >= 8) {
+		first = word_at(file + l->str_ascii);
+		last = word_at(file + l->str_ascii + length - 8);
+	} else {
+		memcpy(&first, (const void *)(uintptr_t)(file + l->str_ascii), part);
+	}
+	// A sum of products with odd numbers (of random bits): unlike a chain of mixing it takes the time of one multiplication.
+	uint64_t sum = code * UINT64_C(0x9e3779b97f4a7c15) + file * UINT64_C(0xc2b2ae3d27d4eb4f) + name * UINT64_C(0x165667b19e3779f9) +
+		       table * UINT64_C(0xd6e8feb86659fd93) + size * UINT64_C(0xa0761d6478bd642f) + length * UINT64_C(0xe7037ed1a0b428db) +
+		       first * UINT64_C(0x8ebc6af09c88c6e3) + last * UINT64_C(0x589965cc75374cc3) +
+		       (uint64_t)(uint32_t)int_at(code + l->code_firstlineno) * UINT64_C(0x1d8e4e27c47d124f);
+	if (size >= 8)
+		sum += word_at(data) * UINT64_C(0xeb44accab455d165) + word_at(data + size / 2 - 4) * UINT64_C(0x9fb21c651e98df25) +
+		       word_at(data + size - 8) * UINT64_C(0x6c9c9d2b36f1a4d7);
+	uint64_t h = ct_record_mix(0, sum ^ sum >> 32);
 	*ret_file = file;
 	*ret_table = table;
 	return h ? h : 1;

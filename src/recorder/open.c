@@ -122,20 +122,25 @@ static void free_launches(struct ct_launches **launches)
 	ct_launches_free(*launches);
 }
 
+bool ct_launches_open_fd(int fd, struct ct_launches **ret_launches, struct ct_error *err)
+{
+	CT_AUTO(free_launches) struct ct_launches *l = ct_xrealloc(NULL, sizeof *l);
+	*l = (struct ct_launches){.arena = CT_ARENA_INIT};
+	if (!load(fd, l, err))
+		return false;
+	ct_launches_index(l);
+	*ret_launches = l;
+	l = NULL;
+	return true;
+}
+
 bool ct_launches_open(const char *path, struct ct_launches **ret_launches, struct ct_error *err)
 {
 	// Not a FIFO that somebody put there.
 	CT_AUTO(ct_auto_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
 		return ct_fail_errno(err, "%s", path);
-	CT_AUTO(free_launches) struct ct_launches *l = ct_xrealloc(NULL, sizeof *l);
-	*l = (struct ct_launches){.arena = CT_ARENA_INIT};
-	if (!load(fd, l, err))
-		return ct_fail_in(err, "%s", path);
-	ct_launches_index(l);
-	*ret_launches = l;
-	l = NULL;
-	return true;
+	return ct_launches_open_fd(fd, ret_launches, err) || ct_fail_in(err, "%s", path);
 }
 
 bool ct_launches_open_at(const char *dir, int64_t pid, struct ct_launches **ret_launches, struct ct_error *err)

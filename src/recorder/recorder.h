@@ -65,7 +65,7 @@ enum {
 	CT_RECORD_CUT_FRAMES = 1 << 4,   // more Python frames exist
 	CT_RECORD_BUFFER = 1 << 5,       // the arguments came as one buffer (CU_LAUNCH_PARAM_BUFFER_POINTER)
 	CT_RECORD_SEQUENCE = 1 << 6,     // torch_sequence is there
-	CT_RECORD_NODE = 1 << 7,         // node_sequence and node_thread are there: a launch of a backward pass
+	CT_RECORD_NODE = 1 << 7,         // node_sequence is there: a launch of a backward pass
 };
 
 #define CT_RECORD_PENDING INT32_MAX  // a result: the call has not returned
@@ -85,7 +85,7 @@ struct ct_record_launch {
 	uint64_t capture;    // id of the capture (cuStreamGetCaptureInfo) that it went into, or that the graph came from; 0 none known
 	uint64_t torch_sequence;  // at::sequence_number::peek(): a forward launch's own autograd node has this number minus 1
 	uint64_t node_sequence;   // of the autograd node that is being evaluated: a backward launch of that forward
-	uint64_t node_thread;     // of torch's numbering: the sequence numbers are per thread
+	uint64_t node_thread;     // of torch's numbering: the sequence numbers are per thread; 0 unknown
 	uint32_t function;   // number in the table of functions; 0 unknown
 	uint32_t flags;
 	int32_t tid;
@@ -256,6 +256,7 @@ struct ct_launches;  // opaque; what is returned from it lives as long as it doe
 // Reads the whole file. It may be hostile, cut, or still written to: launches that change meanwhile are left out.
 // CT_NOT_FOUND: no such file, nothing was launched. CT_FORMAT: not a record, or of another version.
 bool ct_launches_open(const char *path, struct ct_launches **ret_launches, struct ct_error *err);
+bool ct_launches_open_fd(int fd, struct ct_launches **ret_launches, struct ct_error *err);  // the same of an open file
 // The same of DIR/launches.PID.
 bool ct_launches_open_at(const char *dir, int64_t pid, struct ct_launches **ret_launches, struct ct_error *err);
 void ct_launches_free(struct ct_launches *launches);  // NULL is fine

@@ -9,3 +9,4 @@ bench-gpu: all
 	$(AM_TESTS_ENVIRONMENT) $(PYTHON3) $(top_srcdir)/tests/bench/bench_gpu.py $(BENCH_GPU_FLAGS)
 .PHONY: bench-gpu
 include tests/bench/list.mk
+include tests/bench/recorder.mk

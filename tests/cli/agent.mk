@@ -43,3 +43,8 @@ EXTRA_DIST += tests/cli/agent.py tests/cli/agent_lab.py tests/cli/agent_tensors.
 check_PROGRAMS += tests/cli/agent_launches
 tests_cli_agent_launches_SOURCES = tests/cli/agent_launches.c
 tests_cli_agent_launches_LDADD = $(CT_LIBS)
+
+check_PROGRAMS += tests/cli/agent-libtorch.so
+tests_cli_agent_libtorch_so_SOURCES = tests/cli/agent_libtorch.c
+tests_cli_agent_libtorch_so_CFLAGS = $(AGENT_TEST_CFLAGS)
+tests_cli_agent_libtorch_so_LDFLAGS = -shared -Wl,-soname,libtorch_cpu.so

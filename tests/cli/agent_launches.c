@@ -34,6 +34,9 @@ static void print_launch(const struct ct_launches *l, const struct ct_launches_r
 	else
 		printf("/%" PRIu32 " in the call frames", launch->arguments_bytes);
 	print_frames(l, launch->frames, launch->n_frames);
+	const struct ct_launches_row *forward = ct_launches_forward_of(l, row);
+	if (launch->flags & CT_RECORD_NODE)
+		printf(" backward of %" PRIu64, forward ? forward->number : 0);
 	putchar('\n');
 }
 

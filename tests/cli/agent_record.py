@@ -201,6 +201,27 @@ for begin in (0, 40):
             assert " second_kernel " in line and " work:<string>:" in line, line
 
 
+def check_backward(python: str) -> None:
+    """torch's counter is 6 when the forward of node 5 launches."""
+    body = '''
+torch = ctypes.CDLL("agent-libtorch.so")
+plain = proc(b"cuLaunchKernel")
+for sequence in (5, 6, 7):
+    torch.set_sequence(ctypes.c_ulong(sequence))
+    launch(plain, 1, arguments=(1, 2))
+torch.set_node(ctypes.c_ulong(5))
+launch(plain, 2)
+torch.set_node(ctypes.c_ulong(77))
+launch(plain, 2)
+assert torch.count_references() == 1
+'''
+    with lab() as l:
+        status, _, pid = run(l, python, body)
+        equal(status, 0)
+        got = [line.split(" <module>:")[1].split(" ", 1)[1:] for line in show(l, pid)[1:]]
+        equal(got, [["backward of 0"], ["backward of 2"], [], [], []])
+
+
 def check_off(python: str) -> None:
     body = "assert launch(proc(b'cuLaunchKernel'), 2) == 0\n"
     for changes in ({"depth": "x"}, {"depth": "0"}, {"depth": ""}, {"depth": "99999999999999999999999"}):
@@ -220,6 +241,7 @@ def list_cases() -> List[Tuple[str, Callable[..., None], str]]:
         cases.append(("Python %d.%d: code objects that die" % version, check_code_reuse, python))
     for name, check in (("calls that fail", check_failures), ("a full ring keeps the newest", check_wrap), ("a killed process", check_killed),
                         ("a forked child has its own record", check_fork), ("threads that come and go", check_threads),
+                        ("PyTorch's backward launches lead to their forward", check_backward),
                         ("off, or nothing launched: no file", check_off)):
         cases.append((name, check, pythons[-1][0] if pythons else ""))
     return cases

@@ -24,6 +24,7 @@ TESTS += $(UNIT_TESTS)
 include tests/unit/incident.mk
 include tests/unit/render.mk
 include tests/unit/hoststack.mk
+include tests/unit/recorder.mk
 include tests/unit/diagnose.mk
 include tests/unit/cudagdb.mk
 include tests/unit/gpucore.mk
