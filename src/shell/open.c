@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "diagnose/diagnose.h"
 #include "shell/shell_priv.h"
 
 // ELF, xz and gzip begin like this; JSON cannot.
@@ -23,7 +24,13 @@ static bool read_dump(struct ct_shell *shell, const char *path, int fd, struct c
 	shell->incident->engine = "core";
 	shell->incident->engine_why = "a GPU core dump was opened";
 	// A dump that was written with no kernel on the GPU still has devices and modules to look at.
-	ct_gpucore_fill(shell->core, shell->incident, NULL);
+	// It shows no fault, so nothing is concluded from it.
+	struct ct_gpucore_grid grid;
+	if (!ct_gpucore_fill(shell->core, shell->incident, NULL))
+		return true;
+	shell->incident->launch_blocking = ct_gpucore_n_grids(shell->core) && ct_gpucore_grid(shell->core, 0, &grid) && grid.launch_blocking;
+	ct_diagnose(shell->incident);
+	ct_explain_with(shell->incident, ct_data_dir());
 	return true;
 }
 

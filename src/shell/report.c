@@ -43,7 +43,7 @@ bool ct_shell_run_report(struct ct_shell_call *call, struct ct_error *err)
 
 bool ct_shell_run_why(struct ct_shell_call *call, struct ct_error *err)
 {
-	return sections(call, CT_SECTION_HEADLINE | CT_SECTION_FACTS | CT_SECTION_NOTES, err);
+	return sections(call, CT_SECTION_HEADLINE | CT_SECTION_FACTS | CT_SECTION_CAUSE | CT_SECTION_NOTES, err);
 }
 
 // Where the threads stand that do not fail.

@@ -69,6 +69,8 @@ ct_shell_run ct_shell_run_args, ct_shell_run_mem;
 ct_shell_run ct_shell_run_host, ct_shell_run_frame, ct_shell_run_up, ct_shell_run_down, ct_shell_run_python;
 // machine.c
 ct_shell_run ct_shell_run_kernels, ct_shell_run_devices, ct_shell_run_sms, ct_shell_run_modules, ct_shell_run_raw;
+// live.c
+ct_shell_run ct_shell_run_live;
 // table.c
 ct_shell_run ct_shell_run_help, ct_shell_run_quit;
 

@@ -1,5 +1,6 @@
 // The table of commands: what they are called, what they take, what help says, which function runs.
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <stdint.h>
 #include <string.h>
 
 #include "cli/cli.h"
@@ -39,6 +40,9 @@ static const struct command commands[] = {
 	{{"environment", "", "show environment, versions and how the run ended"}, 0, 0, ct_shell_run_environment},
 	{{"collectors", "", "show what was read, how long it took, and what failed"}, 0, 0, ct_shell_run_collectors},
 	{{"raw", "", "show every table of the dump"}, 0, 0, ct_shell_run_raw},
+	{{"next", "", "run on to the next fault, or to the next breakpoint or Ctrl-C"}, 0, 0, ct_shell_run_live},
+	{{"break-on", "KERNEL [if CONDITION]", "stop where a kernel begins, if a condition is given only where it holds"}, 0, SIZE_MAX, ct_shell_run_live},
+	{{"on-launch", "KERNEL", "stop once at each launch of a kernel, before its first instruction"}, 0, SIZE_MAX, ct_shell_run_live},
 	{{"quit", "", "leave"}, 0, 0, ct_shell_run_quit},
 };
 

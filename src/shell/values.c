@@ -246,7 +246,7 @@ bool ct_shell_run_mem(struct ct_shell_call *call, struct ct_error *err)
 	size_t size = mem_types[type].size;
 	if (!ct_gpucore_read_global(call->shell->core, address, bytes, count * size)) {
 		ct_fail(err, CT_UNAVAILABLE, "%" PRIu64 " bytes at 0x%" PRIx64 " are not in this dump", count * size, address);
-		return ct_hint(err, "global memory is kept when CUDA_COREDUMP_GENERATION_FLAGS does not have skip_global_memory");
+		return ct_hint(err, "--dump=memory or full keeps it; without cudatrap, global memory is kept when CUDA_COREDUMP_GENERATION_FLAGS does not have skip_global_memory");
 	}
 	for (uint64_t i = 0; i < count; i++) {
 		if (i % PER_LINE == 0)

@@ -33,7 +33,8 @@ def dump(name: str) -> str:
 
 def environment(home: str, **more: str) -> Dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name.startswith(("ASAN", "UBSAN", "LSAN")) or name == "PATH"}
-    return {**kept, "HOME": home, "TERM": "dumb", "INPUTRC": "/dev/null", "LC_ALL": "C.UTF-8", **more}
+    return {**kept, "HOME": home, "TERM": "dumb", "INPUTRC": "/dev/null", "LC_ALL": "C.UTF-8",
+            "CUDATRAP_DATA": str(SRC / "data"), **more}
 
 
 def run(*arguments: str, given: str = "") -> Tuple[int, str]:
@@ -141,6 +142,7 @@ def _() -> None:
         ("mem arg0 f32 0", "'0' is not a count from 1 to 4096"),
         ("mem arg0 f32 5000", "is not a count from 1 to 4096"),
         ("mem arg0 f32 4", "does not have skip_global_memory"),
+        ("mem arg0 f32 4", "--dump=memory or full keeps it"),
         ("mem 0xffffffffffffffff x64 4096", "are not in this dump"),
         ("host", "run the program under cudatrap"),
         ("up", "run the program under cudatrap"),
@@ -149,6 +151,9 @@ def _() -> None:
         ("source 7", "there is no frame '7': 'stack' shows 1"),
         ("source", "/tmp/src/faults.cu"),
         ("asm", "cuda-gdb -ex 'target cudacore"),
+        ("next", "needs a running program"),
+        ("break-on nll_forward if n == 3", "needs a running program"),
+        ("on-launch nll_forward", "see cudatrap-gdb(7)"),
         ("help nonsense", "unknown command 'nonsense'"),
         ("help 'unclosed", "a quote is not closed"),
     ):
