@@ -65,6 +65,17 @@ static const struct ct_record_failure *refused_launch(const struct ct_launches *
 	return NULL;
 }
 
+// Something was launched afterwards, and well.
+static bool went_on(const struct ct_launches *record, const struct ct_record_failure *f)
+{
+	size_t n = 0;
+	const struct ct_launches_row *rows = ct_launches_rows(record, &n);
+	for (size_t i = 0; i < n && rows[i].launch->time_ns > f->time_ns; i++)
+		if (rows[i].has_result && rows[i].result == 0)
+			return true;
+	return false;
+}
+
 static const struct ct_record_failure *choose(const struct ct_launches *record, bool process_failed)
 {
 	struct ct_launches_about about;
@@ -76,7 +87,8 @@ static const struct ct_record_failure *choose(const struct ct_launches *record, 
 		return launch;
 	if (about.sticky_failure)
 		return about.sticky_failure;
-	return process_failed && n ? all[n - 1] : NULL;
+	// A process that launches kernels afterwards has got over it, and failed of something else.
+	return process_failed && n && !went_on(record, all[n - 1]) ? all[n - 1] : NULL;
 }
 
 bool ct_matching_has_failed_call(const struct ct_launches *record, bool process_failed, int64_t *ret_when_ns)
@@ -85,17 +97,6 @@ bool ct_matching_has_failed_call(const struct ct_launches *record, bool process_
 	if (f)
 		*ret_when_ns = f->time_ns;
 	return f != NULL;
-}
-
-// Something was launched afterwards, and well.
-static bool went_on(const struct ct_launches *record, const struct ct_record_failure *f)
-{
-	size_t n = 0;
-	const struct ct_launches_row *rows = ct_launches_rows(record, &n);
-	for (size_t i = 0; i < n && rows[i].launch->time_ns > f->time_ns; i++)
-		if (rows[i].has_result && rows[i].result == 0)
-			return true;
-	return false;
 }
 
 static uint64_t failed_later(const struct ct_launches *record, const struct ct_record_failure *f)

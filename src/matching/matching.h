@@ -18,7 +18,7 @@ enum { CT_MATCHING_HISTORY = 8 };
 void ct_matching_grid(const struct ct_launches *record, int64_t until_ns, unsigned history, struct ct_incident *incident);
 
 // The failing call that a report is worth, into incident->launch.failed_call: the first launch that failed; else, when the process failed
-// too, the last other call that did, because a program can go on after those (an allocator frees its caches and asks again). False, and the
+// too, the last other call that did, unless kernels were launched after it: an allocator frees its caches and asks again. False, and the
 // incident left alone, when there is none.
 bool ct_matching_failed_call(const struct ct_launches *record, bool process_failed, unsigned history, struct ct_incident *incident);
 // Beside a fault: the first launch that the driver refused before it, because what that kernel should have written was not written. No

@@ -458,7 +458,10 @@ static void test_which_failing_call_is_told(void)
 	record_failure(s.record, "cuMemAlloc_v2", 2, 1000)->bytes = 1;
 	CU_ASSERT_FALSE(failed(&s, false));  // an allocator may ask again
 	CU_ASSERT_TRUE(failed(&s, true));
+	record_launch(s.record, 0, s.other, 1500, &s.eval);  // the process got over it
+	CU_ASSERT_FALSE(failed(&s, true));
 	record_failure(s.record, "cuMemAlloc_v2", 2, 2000)->bytes = 2;
+	CU_ASSERT_TRUE(failed(&s, true));
 	record_failure(s.record, "cuLaunchKernel", 719, 3000)->is_sticky = 1;
 	s.record->head->sticky = 719;
 	s.record->head->sticky_failure = 3;
