@@ -47,6 +47,10 @@ int ct_collect_run(const struct ct_collect_job *job);
 // Reads what ct_collect_run() left: the job's incident with all that was found. *ret_incident is the caller's.
 bool ct_collect_read(const char *scratch_dir, struct ct_incident **ret_incident, struct ct_error *err);
 
+// Looks the failing kernel up in the record of launches, after it was read; its own row says how far that went. Nothing when none was wanted.
+// ct_collect_run() does it, except where a session reads the GPU (leave_gpu): then whoever takes the session's part does.
+void ct_collect_launches(const struct ct_collect_job *job, struct ct_incident *incident);
+
 // Facts about a process that need no stop: command line, working directory, executable, and the telling environment variables
 // (ranks, CUDA_*, jobs), library versions among the mapped files, the driver's version. Adds a collector row.
 void ct_collect_environment(struct ct_incident *incident, pid_t pid);

@@ -10,8 +10,6 @@
 // Reads the dump that the driver writes and fills the GPU part. When the dump was readable but empty of faults its row says so.
 bool ct_collect_dump(const struct ct_collect_job *job, struct ct_incident *incident, struct ct_error *err);
 
-// Looks the failing kernel up in the record of launches, after it was read; its own row says how far that went. Nothing when none was wanted.
-void ct_collect_launches(const struct ct_collect_job *job, struct ct_incident *incident);
 // What the process noted of its progress, from agent_dir/notes.PID. No row when it never noted anything; agent_dir NULL: nothing to read.
 void ct_collect_notes(struct ct_incident *incident, const char *agent_dir, pid_t pid);
 
