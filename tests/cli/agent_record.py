@@ -226,6 +226,28 @@ assert torch.count_references() == 1
         equal(got, [["backward of 0"], ["backward of 2"], [], [], []])
 
 
+def check_capture(python: str) -> None:
+    body = '''
+plain = proc(b"cuLaunchKernel")
+graph = ctypes.c_void_p()
+assert launch(plain, 2, stream=5) == 0
+assert proc(b"cuStreamBeginCapture")(ctypes.c_void_p(5), 0) == 0
+assert launch(plain, 1, stream=5, arguments=(1, 2)) == 0 #captured
+assert launch(plain, 2, stream=6) == 0
+assert proc(b"cuStreamEndCapture")(ctypes.c_void_p(5), ctypes.byref(graph)) == 0
+assert proc(b"cuGraphInstantiate")(ctypes.byref(ctypes.c_void_p()), graph, ctypes.c_uint64(0)) == 0
+assert launch(plain, 2, stream=5) == 0
+assert proc(b"cuGraphLaunch")(ctypes.c_void_p(9), ctypes.c_void_p(5)) == 0
+'''
+    with lab() as l:
+        status, _, pid = run(l, python, body)
+        equal(status, 0)
+        launches = show(l, pid)[1:]
+        equal([line.split()[1] + (line.split("capture")[1] if "capture" in line else "") for line in launches],
+              ["0.4 55", "0.3", "0.2", "34.1 55", "0.1"])
+        assert "<string>:%d capture" % lines_of(body)["captured"] in launches[3], launches[3]
+
+
 def check_off(python: str) -> None:
     body = "assert launch(proc(b'cuLaunchKernel'), 2) == 0\n"
     for changes in ({"depth": "x"}, {"depth": "0"}, {"depth": ""}, {"depth": "99999999999999999999999"}):
@@ -246,6 +268,7 @@ def list_cases() -> List[Tuple[str, Callable[..., None], str]]:
     for name, check in (("calls that fail", check_failures), ("a full ring keeps the newest", check_wrap), ("a killed process", check_killed),
                         ("a forked child has its own record", check_fork), ("threads that come and go", check_threads),
                         ("PyTorch's backward launches lead to their forward", check_backward),
+                        ("launches into a graph, and of it", check_capture),
                         ("off, or nothing launched: no file", check_off)):
         cases.append((name, check, pythons[-1][0] if pythons else ""))
     return cases
