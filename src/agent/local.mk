@@ -3,7 +3,7 @@ libcudatrap_a_SOURCES += src/agent/agent.h src/agent/client.c
 
 agent_PROGRAMS += libcudatrap-agent.so
 libcudatrap_agent_so_SOURCES = src/agent/agent_priv.h src/agent/dlsym.c src/agent/gate.c src/agent/listen.c src/agent/preload.c src/agent/python.c src/agent/record.c \
-	src/agent/record.h src/agent/record_driver.c src/agent/record_hook.c src/agent/record_python.c src/agent/record_table.c src/agent/record_torch.c src/agent/waiting.c \
+	src/agent/record.h src/agent/record_capture.c src/agent/record_driver.c src/agent/record_hook.c src/agent/record_python.c src/agent/record_table.c src/agent/record_torch.c src/agent/waiting.c \
 	src/pylayout/layout.c src/recorder/recorder.h
 # Never with SANITIZE_CFLAGS: a sanitized library cannot be preloaded into an ordinary program. No LTO: it would not see what the assembly
 # in dlsym.c calls. Unwind tables: Python ends threads with pthread_exit(), which unwinds.

@@ -305,11 +305,31 @@ static void prefetch(const struct ct_record_launch *row)
 	__builtin_prefetch(row->arguments, 1);
 }
 
+// Launches into graphs have a ring of their own, for they count as long as the graph is launched. All threads share it: there are few of
+// them, and a row that another thread is at is left to it.
+static struct ct_record_launch *launch_into_graph(struct ct_record_head *head, const struct ct_launch_call *call)
+{
+	struct ct_record_ring *ring = (struct ct_record_ring *)(void *)((char *)head + head->rings_at) + CT_RECORD_CAPTURE_RING;
+	uint64_t number = __atomic_fetch_add(&ring->begun, 1, __ATOMIC_RELAXED) + 1;
+	struct ct_record_launch *row = (struct ct_record_launch *)(void *)((char *)head + head->launches_at) + ring->first +
+				       ((number - 1) & (ring->capacity - 1));
+	uint64_t old = __atomic_load_n(&row->state, __ATOMIC_RELAXED);
+	if ((old & 1) || !__atomic_compare_exchange_n(&row->state, &old, number * 2 - 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return NULL;
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	fill(head, row, call);
+	__atomic_store_n(&row->result, pending(number * 2, CT_RECORD_PENDING), __ATOMIC_RELAXED);
+	__atomic_store_n(&row->state, number * 2, __ATOMIC_RELEASE);
+	return row;
+}
+
 struct ct_record_launch *ct_record_launch(const struct ct_launch_call *call)
 {
 	struct ct_record_head *head = ready();
 	if (!head)
 		return NULL;
+	if (call->flags & CT_RECORD_CAPTURED)
+		return launch_into_graph(head, call);
 	uint64_t number = mine.ring->begun + 1;
 	struct ct_record_launch *row = &mine.rows[(number - 1) & (mine.ring->capacity - 1)];  // capacities are powers of two
 	__atomic_store_n(&row->state, number * 2 - 1, __ATOMIC_RELAXED);
@@ -395,6 +415,7 @@ void ct_record_end(struct ct_record_launch *row, const struct ct_launch_call *ca
 	if (!f)
 		return;
 	f->launch = row->state / 2;
+	f->ring = row->flags & CT_RECORD_CAPTURED ? CT_RECORD_CAPTURE_RING : f->ring;
 	f->function = row->function;
 	memcpy(f->grid, row->grid, sizeof f->grid);
 	memcpy(f->block, row->block, sizeof f->block);

@@ -30,6 +30,8 @@ struct ct_record_driver {
 	int (*device_attribute)(int *ret_value, int attribute, int device);
 	int (*memory_info)(size_t *ret_free, size_t *ret_total);
 	int (*driver_version)(int *ret_version);
+	int (*capture_info)(void *stream, int *ret_status, uint64_t *ret_id);  // the first form, 10.1; and that of per-thread streams
+	int (*capture_info_ptsz)(void *stream, int *ret_status, uint64_t *ret_id);
 };
 
 // record.c: reads CUDATRAP_RECORD and CUDATRAP_RECORD_DIR.
@@ -56,6 +58,13 @@ void ct_record_tables_reset(void);
 
 // record_python.c: frames of the calling thread, innermost first; false in *ret_whole when there are more.
 unsigned ct_record_python(struct ct_record_head *head, struct ct_record_frame ret_frames[CT_RECORD_FRAMES], bool *ret_whole);
+
+// record_capture.c: which launches go into a graph, and which graph is launched. Costs nothing while no stream captures.
+uint64_t ct_capture_of(void *stream, bool per_thread);  // the capture's id; 0: the stream does not capture
+void ct_capture_begun(void);
+void ct_capture_ended(void *graph, uint64_t capture);   // graph NULL: it failed
+void ct_capture_instantiated(const void *graph, const void *exec);
+uint64_t ct_capture_of_exec(const void *exec);          // the capture that it came from; 0 not seen
 
 // record_torch.c: adds what autograd knows of the launch. False: PyTorch is not there, or has not been found yet; ct_record_find_torch() looks.
 bool ct_record_torch(struct ct_record_launch *row);

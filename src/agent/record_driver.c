@@ -39,6 +39,8 @@ const struct ct_record_driver *ct_record_driver(void)
 	find(library, "cuDeviceGetAttribute", &driver.device_attribute);
 	find(library, "cuMemGetInfo_v2", &driver.memory_info);
 	find(library, "cuDriverGetVersion", &driver.driver_version);
+	find(library, "cuStreamGetCaptureInfo", &driver.capture_info);
+	find(library, "cuStreamGetCaptureInfo_ptsz", &driver.capture_info_ptsz);
 	atomic_store_explicit(&state, 2, memory_order_release);
 	return &driver;
 }

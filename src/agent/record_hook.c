@@ -14,6 +14,8 @@ enum entry {
 	N_LAUNCHES = 2 * N_PTSZ,
 	ALLOC_V2 = N_LAUNCHES, ALLOC_MANAGED, ALLOC_HOST, ALLOC_ASYNC, ALLOC_ASYNC_PTSZ, MODULE_LOAD, MODULE_DATA, MODULE_DATA_EX, MODULE_FAT,
 	LIBRARY_DATA, MODULE_UNLOAD, LIBRARY_UNLOAD,
+	BEGIN_CAPTURE, BEGIN_CAPTURE_PTSZ, BEGIN_TO_GRAPH, BEGIN_TO_GRAPH_PTSZ, END_CAPTURE, END_CAPTURE_PTSZ, INSTANTIATE, INSTANTIATE_PARAMS,
+	INSTANTIATE_PARAMS_PTSZ,
 	N_ENTRIES,
 };
 static _Atomic(void *) gates[N_ENTRIES];
@@ -50,14 +52,22 @@ static uint32_t flags_of(enum entry entry)
 	return entry >= N_PTSZ ? CT_RECORD_PER_THREAD : 0;
 }
 
+static void mark_capture(struct ct_launch_call *call)
+{
+	call->capture = ct_capture_of((void *)(uintptr_t)call->stream, call->flags & CT_RECORD_PER_THREAD);
+	if (call->capture)
+		call->flags |= CT_RECORD_CAPTURED;
+}
+
 static int launch(enum entry entry, const char *name, void *function, const unsigned grid[3], const unsigned block[3],
 		  unsigned shared, void *stream, void **parameters, void **extra)
 {
-	const struct ct_launch_call call = {
+	struct ct_launch_call call = {
 		.handle = (uint64_t)(uintptr_t)function, .stream = (uint64_t)(uintptr_t)stream, .flags = flags_of(entry),
 		.grid = {grid[0], grid[1], grid[2]}, .block = {block[0], block[1], block[2]}, .shared_bytes = shared,
 		.parameters = parameters, .extra = extra,
 	};
+	mark_capture(&call);
 	struct ct_record_launch *row = ct_record_launch(&call);
 	int rc = CALL(entry, launch_fn, function, grid[0], grid[1], grid[2], block[0], block[1], block[2], shared, stream, parameters, extra);
 	ct_record_end(row, &call, name, rc);
@@ -67,11 +77,12 @@ static int launch(enum entry entry, const char *name, void *function, const unsi
 static int cooperative(enum entry entry, const char *name, void *function, const unsigned grid[3], const unsigned block[3],
 		       unsigned shared, void *stream, void **parameters)
 {
-	const struct ct_launch_call call = {
+	struct ct_launch_call call = {
 		.handle = (uint64_t)(uintptr_t)function, .stream = (uint64_t)(uintptr_t)stream,
 		.flags = flags_of(entry) | CT_RECORD_COOPERATIVE, .grid = {grid[0], grid[1], grid[2]}, .block = {block[0], block[1], block[2]},
 		.shared_bytes = shared, .parameters = parameters,
 	};
+	mark_capture(&call);
 	struct ct_record_launch *row = ct_record_launch(&call);
 	int rc = CALL(entry, cooperative_fn, function, grid[0], grid[1], grid[2], block[0], block[1], block[2], shared, stream, parameters);
 	ct_record_end(row, &call, name, rc);
@@ -95,6 +106,7 @@ static int launch_ex(enum entry entry, const char *name, const struct launch_con
 				call.flags |= CT_RECORD_COOPERATIVE;
 		}
 	}
+	mark_capture(&call);
 	struct ct_record_launch *row = ct_record_launch(&call);
 	int rc = CALL(entry, launch_ex_fn, config, function, parameters, extra);
 	ct_record_end(row, &call, name, rc);
@@ -103,8 +115,9 @@ static int launch_ex(enum entry entry, const char *name, const struct launch_con
 
 static int launch_graph(enum entry entry, const char *name, void *exec, void *stream)
 {
-	const struct ct_launch_call call = {.handle = (uint64_t)(uintptr_t)exec, .stream = (uint64_t)(uintptr_t)stream,
-					    .flags = flags_of(entry) | CT_RECORD_GRAPH};
+	struct ct_launch_call call = {.handle = (uint64_t)(uintptr_t)exec, .stream = (uint64_t)(uintptr_t)stream,
+					    .flags = flags_of(entry) | CT_RECORD_GRAPH,
+				      .capture = ct_capture_of_exec(exec)};
 	struct ct_record_launch *row = ct_record_launch(&call);
 	int rc = CALL(entry, graph_fn, exec, stream);
 	ct_record_end(row, &call, name, rc);
@@ -215,6 +228,58 @@ static int on_library_unload(void *library)
 	return rc;
 }
 
+typedef int begin_fn(void *stream, int mode);
+typedef int begin_to_graph_fn(void *stream, void *graph, const void *nodes, const void *edges, size_t n, int mode);
+typedef int end_fn(void *stream, void **ret_graph);
+typedef int instantiate_fn(void **ret_exec, void *graph, void *a, void *b, void *c);  // all forms: three to five arguments
+
+static int begun(int rc)
+{
+	if (rc == 0)
+		ct_capture_begun();
+	return rc;
+}
+
+static int end_capture(enum entry entry, bool per_thread, void *stream, void **ret_graph)
+{
+	uint64_t capture = ct_capture_of(stream, per_thread);
+	int rc = CALL(entry, end_fn, stream, ret_graph);
+	ct_capture_ended(rc == 0 && ret_graph ? *ret_graph : NULL, capture);
+	return rc;
+}
+
+static int instantiated(int rc, void **ret_exec, void *graph)
+{
+	if (rc == 0 && ret_exec)
+		ct_capture_instantiated(graph, *ret_exec);
+	return rc;
+}
+
+#define CAPTURES(suffix, SUFFIX, per_thread) \
+	static int on_begin##suffix(void *stream, int mode) \
+	{ \
+		return begun(CALL(BEGIN_CAPTURE##SUFFIX, begin_fn, stream, mode)); \
+	} \
+	static int on_begin_to_graph##suffix(void *stream, void *graph, const void *nodes, const void *edges, size_t n, int mode) \
+	{ \
+		return begun(CALL(BEGIN_TO_GRAPH##SUFFIX, begin_to_graph_fn, stream, graph, nodes, edges, n, mode)); \
+	} \
+	static int on_end##suffix(void *stream, void **ret_graph) \
+	{ \
+		return end_capture(END_CAPTURE##SUFFIX, per_thread, stream, ret_graph); \
+	} \
+	static int on_instantiate_params##suffix(void **ret_exec, void *graph, void *a, void *b, void *c) \
+	{ \
+		return instantiated(CALL(INSTANTIATE_PARAMS##SUFFIX, instantiate_fn, ret_exec, graph, a, b, c), ret_exec, graph); \
+	}
+CAPTURES(, , false)
+CAPTURES(_ptsz, _PTSZ, true)
+
+static int on_instantiate(void **ret_exec, void *graph, void *a, void *b, void *c)
+{
+	return instantiated(CALL(INSTANTIATE, instantiate_fn, ret_exec, graph, a, b, c), ret_exec, graph);
+}
+
 // What a function is when it is handed out by its plain name: cuGetProcAddress resolves to the newest form that the caller's version has.
 #define HOOKS(X) \
 	X("cuLaunchKernel", LAUNCH, on_launch) \
@@ -236,7 +301,19 @@ static int on_library_unload(void *library)
 	X("cuModuleLoadFatBinary", MODULE_FAT, on_module_fat) \
 	X("cuLibraryLoadData", LIBRARY_DATA, on_library_data) \
 	X("cuModuleUnload", MODULE_UNLOAD, on_module_unload) \
-	X("cuLibraryUnload", LIBRARY_UNLOAD, on_library_unload)
+	X("cuLibraryUnload", LIBRARY_UNLOAD, on_library_unload) \
+	X("cuStreamBeginCapture", BEGIN_CAPTURE, on_begin) \
+	X("cuStreamBeginCapture_ptsz", BEGIN_CAPTURE_PTSZ, on_begin_ptsz) \
+	X("cuStreamBeginCapture_v2", BEGIN_CAPTURE, on_begin) \
+	X("cuStreamBeginCapture_v2_ptsz", BEGIN_CAPTURE_PTSZ, on_begin_ptsz) \
+	X("cuStreamBeginCaptureToGraph", BEGIN_TO_GRAPH, on_begin_to_graph) \
+	X("cuStreamBeginCaptureToGraph_ptsz", BEGIN_TO_GRAPH_PTSZ, on_begin_to_graph_ptsz) \
+	X("cuStreamEndCapture", END_CAPTURE, on_end) \
+	X("cuStreamEndCapture_ptsz", END_CAPTURE_PTSZ, on_end_ptsz) \
+	X("cuGraphInstantiate", INSTANTIATE, on_instantiate) \
+	X("cuGraphInstantiateWithFlags", INSTANTIATE, on_instantiate) \
+	X("cuGraphInstantiateWithParams", INSTANTIATE_PARAMS, on_instantiate_params) \
+	X("cuGraphInstantiateWithParams_ptsz", INSTANTIATE_PARAMS_PTSZ, on_instantiate_params_ptsz)
 
 static void *take(enum entry entry, void *gate, const void *function)
 {
@@ -256,7 +333,9 @@ void *ct_agent_hook(const char *name, void *gate, bool per_thread)
 		return gate;
 	memcpy(wanted, name, n + 1);
 	bool is_ptsz = n > 5 && strcmp(name + n - 5, "_ptsz") == 0;
-	bool has_ptsz = strncmp(name, "cuLaunch", 8) == 0 || strcmp(name, "cuGraphLaunch") == 0 || strcmp(name, "cuMemAllocAsync") == 0;
+	bool has_ptsz = strncmp(name, "cuLaunch", 8) == 0 || strcmp(name, "cuGraphLaunch") == 0 || strcmp(name, "cuMemAllocAsync") == 0 ||
+			strncmp(name, "cuStreamBeginCapture", 20) == 0 || strcmp(name, "cuStreamEndCapture") == 0 ||
+			strcmp(name, "cuGraphInstantiateWithParams") == 0;
 	if (per_thread && !is_ptsz && has_ptsz)
 		strcpy(wanted + n, "_ptsz");
 #define TRY(row_name, entry, function) \

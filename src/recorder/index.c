@@ -21,6 +21,25 @@ static void bound_launch(struct ct_record_launch *launch)
 		launch->arguments_kept = CT_RECORD_ARGUMENTS;
 }
 
+// 3.12+ inlines the call of __init__ and puts a frame of static code of that name and file in between: no frame of the program.
+static bool is_init_cleanup(const struct ct_launches *l, uint32_t code)
+{
+	static const char text[] = "__init____init__";
+	const struct ct_record_code *row = ct_launches_table_row(l, l->head.codes_at, CT_RECORD_CODES, sizeof *row, code);
+	return row && row->function_length == 8 && row->file_length == 8 && row->text_at % CT_RECORD_CODE_TEXT <= CT_RECORD_CODE_TEXT - 16 &&
+	       memcmp(l->bytes + l->head.code_text.at + row->text_at % CT_RECORD_CODE_TEXT, text, 16) == 0;
+}
+
+// Takes those frames out; returns how many are left.
+static uint32_t drop_init_cleanups(const struct ct_launches *l, struct ct_record_frame *frames, uint32_t n)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < n; i++)
+		if (!is_init_cleanup(l, frames[i].code))
+			frames[kept++] = frames[i];
+	return kept;
+}
+
 // Row i of its ring holds launch number n only if n belongs there: a row that was never used, or is half written, says otherwise.
 static bool add_row(struct ct_launches *l, uint32_t ring, uint64_t i, uint64_t capacity, struct ct_record_launch *launch)
 {
@@ -28,6 +47,7 @@ static bool add_row(struct ct_launches *l, uint32_t ring, uint64_t i, uint64_t c
 	if (!launch->state || (launch->state & 1) || (number - 1) % capacity != i)
 		return false;
 	bound_launch(launch);
+	launch->n_frames = (uint8_t)drop_init_cleanups(l, launch->frames, launch->n_frames);
 	bool answered = launch->result >> 32 == (launch->state & UINT32_MAX);
 	int32_t result = (int32_t)(uint32_t)launch->result;
 	l->rows[l->n_rows++] = (struct ct_launches_row){
@@ -81,6 +101,7 @@ static void index_failures(struct ct_launches *l)
 			continue;
 		if (f->n_frames > CT_RECORD_FRAMES)
 			f->n_frames = CT_RECORD_FRAMES;
+		f->n_frames = drop_init_cleanups(l, f->frames, f->n_frames);
 		f->call[sizeof f->call - 1] = '\0';
 		for (char *p = f->call; *p; p++)
 			if (*p < '!' || *p > '~')

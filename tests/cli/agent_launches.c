@@ -37,6 +37,8 @@ static void print_launch(const struct ct_launches *l, const struct ct_launches_r
 	const struct ct_launches_row *forward = ct_launches_forward_of(l, row);
 	if (launch->flags & CT_RECORD_NODE)
 		printf(" backward of %" PRIu64, forward ? forward->number : 0);
+	if (launch->capture)
+		printf(" capture %" PRIu64, launch->capture);
 	putchar('\n');
 }
 

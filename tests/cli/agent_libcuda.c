@@ -128,6 +128,39 @@ int cuDeviceGetAttribute(int *ret, int attribute, int device)
 	return 0;
 }
 
+// Stream 5 captures after a begin, as capture 55, into graph 500.
+static int captures;
+
+static int begin_capture(void *stream, int mode)
+{
+	(void)stream, (void)mode;
+	captures = 1;
+	return 0;
+}
+
+static int end_capture(void *stream, void **ret)
+{
+	(void)stream;
+	captures = 0;
+	*ret = (void *)500;
+	return 0;
+}
+
+static int instantiate(void **ret, void *graph, uint64_t flags)
+{
+	(void)graph, (void)flags;
+	*ret = (void *)9;
+	return 0;
+}
+
+int cuStreamGetCaptureInfo(void *stream, int *ret_status, uint64_t *ret_id);
+int cuStreamGetCaptureInfo(void *stream, int *ret_status, uint64_t *ret_id)
+{
+	*ret_status = captures && stream == (void *)5;
+	*ret_id = *ret_status ? 55 : 0;
+	return 0;
+}
+
 static int find(const char *name, void **ret, uint64_t flags)
 {
 #define ROW(name, function) {name, (void *)(uintptr_t)(function)}
@@ -137,6 +170,7 @@ static int find(const char *name, void **ret, uint64_t flags)
 	} rows[] = {
 		ROW("cuInit", cuInit), ROW("cuLaunchKernelEx", cuLaunchKernelEx), ROW("cuGraphLaunch", cuGraphLaunch), ROW("cuMemAlloc", cuMemAlloc_v2),
 		ROW("cuLaunchKernel", flags & 2 ? cuLaunchKernel_ptsz : cuLaunchKernel), ROW("cuGetProcAddress", cuGetProcAddress_v2),
+		ROW("cuStreamBeginCapture", begin_capture), ROW("cuStreamEndCapture", end_capture), ROW("cuGraphInstantiate", instantiate),
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
 		if (strcmp(rows[i].name, name) == 0) {

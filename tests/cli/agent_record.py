@@ -53,7 +53,7 @@ def lines_of(body: str) -> Dict[str, int]:
     return found
 
 
-def check_launches(python: str) -> None:
+def check_launches(python: str, version: Tuple[int, int]) -> None:
     body = '''
 plain, own = proc(b"cuLaunchKernel"), proc(b"cuLaunchKernel", 2)
 def work():
@@ -61,7 +61,10 @@ def work():
 assert work() == 0 #outer
 assert launch(own, 2) == 801 #own
 assert launch(libcuda.cuLaunchKernel, 2, stream=7) == 0 #direct
-assert libcuda.cuGraphLaunch(ctypes.c_void_p(9), ctypes.c_void_p(8)) == 0 #graph
+class Made:
+    def __init__(self):
+        assert libcuda.cuGraphLaunch(ctypes.c_void_p(9), ctypes.c_void_p(8)) == 0 #init
+Made() #graph
 assert launch(proc(b"cuLaunchKernel", 0, proc(b"cuGetProcAddress")), 3) == 0 #itself
 '''
     at = lines_of(body)
@@ -75,7 +78,8 @@ assert launch(proc(b"cuLaunchKernel", 0, proc(b"cuGetProcAddress")), 3) == 0 #it
         call, top = "launch:<string>:%d" % inner, "<module>:<string>:%d"
         equal(launches, [
             "launch 0.5 ? grid 4,5,6 block 32,1,1 stream 0 arguments /0 result 0 frames %s %s" % (call, top % at["itself"]),
-            "launch 0.4 ? graph grid 0,0,0 block 0,0,0 stream 8 arguments /0 result 0 frames %s" % (top % at["graph"]),
+            "launch 0.4 ? graph grid 0,0,0 block 0,0,0 stream 8 arguments /0 result 0 frames %s:<string>:%d %s"
+            % ("Made.__init__" if version >= (3, 11) else "__init__", at["init"], top % at["graph"]),
             "launch 0.3 second_kernel grid 4,5,6 block 32,1,1 stream 7 arguments /0 result 0 frames %s %s" % (call, top % at["direct"]),
             "launch 0.2 second_kernel per-thread grid 4,5,6 block 32,1,1 stream 0 arguments /0 result 801 frames %s %s" % (call, top % at["own"]),
             "launch 0.1 _Z12first_kernelil grid 4,5,6 block 32,1,1 stream 0 arguments 44332211000000008877665500000000/16 result 0 frames "
@@ -222,6 +226,28 @@ assert torch.count_references() == 1
         equal(got, [["backward of 0"], ["backward of 2"], [], [], []])
 
 
+def check_capture(python: str) -> None:
+    body = '''
+plain = proc(b"cuLaunchKernel")
+graph = ctypes.c_void_p()
+assert launch(plain, 2, stream=5) == 0
+assert proc(b"cuStreamBeginCapture")(ctypes.c_void_p(5), 0) == 0
+assert launch(plain, 1, stream=5, arguments=(1, 2)) == 0 #captured
+assert launch(plain, 2, stream=6) == 0
+assert proc(b"cuStreamEndCapture")(ctypes.c_void_p(5), ctypes.byref(graph)) == 0
+assert proc(b"cuGraphInstantiate")(ctypes.byref(ctypes.c_void_p()), graph, ctypes.c_uint64(0)) == 0
+assert launch(plain, 2, stream=5) == 0
+assert proc(b"cuGraphLaunch")(ctypes.c_void_p(9), ctypes.c_void_p(5)) == 0
+'''
+    with lab() as l:
+        status, _, pid = run(l, python, body)
+        equal(status, 0)
+        launches = show(l, pid)[1:]
+        equal([line.split()[1] + (line.split("capture")[1] if "capture" in line else "") for line in launches],
+              ["0.4 55", "0.3", "0.2", "34.1 55", "0.1"])
+        assert "<string>:%d capture" % lines_of(body)["captured"] in launches[3], launches[3]
+
+
 def check_off(python: str) -> None:
     body = "assert launch(proc(b'cuLaunchKernel'), 2) == 0\n"
     for changes in ({"depth": "x"}, {"depth": "0"}, {"depth": ""}, {"depth": "99999999999999999999999"}):
@@ -237,11 +263,12 @@ def list_cases() -> List[Tuple[str, Callable[..., None], str]]:
     pythons = find_pythons()
     cases: List[Tuple[str, Callable[..., None], str]] = []
     for python, version in pythons:
-        cases.append(("Python %d.%d: launches, names, arguments, frames, results" % version, check_launches, python))
+        cases.append(("Python %d.%d: launches, names, arguments, frames, results" % version, lambda p, v=version: check_launches(p, v), python))
         cases.append(("Python %d.%d: code objects that die" % version, check_code_reuse, python))
     for name, check in (("calls that fail", check_failures), ("a full ring keeps the newest", check_wrap), ("a killed process", check_killed),
                         ("a forked child has its own record", check_fork), ("threads that come and go", check_threads),
                         ("PyTorch's backward launches lead to their forward", check_backward),
+                        ("launches into a graph, and of it", check_capture),
                         ("off, or nothing launched: no file", check_off)):
         cases.append((name, check, pythons[-1][0] if pythons else ""))
     return cases
