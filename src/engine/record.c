@@ -1,8 +1,10 @@
 // The record of launches in a run: the folder that the agents write it to, and what is made of it when nothing was trapped.
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
@@ -56,8 +58,31 @@ static bool make_folder(struct ct_run *run, const char *base, uint64_t wanted, u
 		return ct_fail(err, CT_UNAVAILABLE, "%s cannot be used or has no room for %" PRIu64 " MiB", base, bytes_at(CT_RECORD_MIN_DEPTH) >> 20);
 	if (!mkdtemp(path))
 		return ct_fail_errno(err, "%s", base);
+	run->record_lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (run->record_lock < 0 || flock(run->record_lock, LOCK_EX | LOCK_NB) != 0) {
+		ct_fail_errno(err, "%s", path);
+		if (run->record_lock >= 0)
+			close(run->record_lock);
+		rmdir(path);
+		return false;
+	}
 	run->record_dir = path;
 	return true;
+}
+
+// A cudatrap that was killed leaves its folder, and that is memory. Nobody holds it then: a process id would not tell, because containers
+// that share a folder in memory count processes apart.
+static void remove_abandoned(void)
+{
+	CT_AUTO(ct_auto_closedir) DIR *dir = opendir(MEMORY_FOLDER);
+	for (struct dirent *e; dir && (e = readdir(dir));) {
+		struct stat st;
+		if (!ct_starts_with(e->d_name, "cudatrap-record-"))
+			continue;
+		CT_AUTO(ct_auto_close) int fd = openat(dirfd(dir), e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() && flock(fd, LOCK_EX | LOCK_NB) == 0)
+			ct_run_remove_folder(dirfd(dir), e->d_name);
+	}
 }
 
 static bool start_record(struct ct_run *run, struct ct_error *err)
@@ -66,6 +91,7 @@ static bool start_record(struct ct_run *run, struct ct_error *err)
 	struct ct_error memory = CT_ERROR_INIT;
 	if (!run->agent_dir)
 		return ct_fail(err, CT_UNAVAILABLE, "no agent (%s)", run->agent_missing.text);
+	remove_abandoned();
 	if (!make_folder(run, MEMORY_FOLDER, wanted, &depth, &memory) && !make_folder(run, run->scratch, wanted, &depth, err))
 		return ct_fail(err, CT_UNAVAILABLE, "%s", memory.text);
 	if (memory.code != CT_OK)

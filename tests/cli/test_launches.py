@@ -6,11 +6,14 @@ SPDX-License-Identifier: GPL-3.0-or-later
 """
 from __future__ import annotations
 
+import fcntl
 import json
 import lzma
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Dict, List, Optional
 
@@ -35,6 +38,22 @@ def launches_are_recorded_with_async_or_when_asked(b: Bench) -> None:
         assert out.startswith(b"65536 /"), out
         assert not folder_of(out).exists(), "the folder outlives the run"
     assert b.leftovers() == []
+
+
+@test
+def what_a_killed_run_left_is_removed_by_the_next(b: Bench) -> None:
+    held, left = Path(tempfile.mkdtemp(prefix="cudatrap-record-", dir="/dev/shm")), Path(tempfile.mkdtemp(prefix="cudatrap-record-", dir="/dev/shm"))
+    (left / "launches.1").write_bytes(b"x")
+    (held / "launches.1").write_bytes(b"x")
+    fd = os.open(held, os.O_RDONLY)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        assert b.run(["--record"], [APP, "status"]).status == 0
+        assert (held / "launches.1").exists(), "a folder that somebody holds is in use"
+        assert not left.exists(), "a folder that nobody holds takes memory for nothing"
+    finally:
+        os.close(fd)
+        shutil.rmtree(held)
 
 
 @test
