@@ -306,7 +306,8 @@ static void prefetch(const struct ct_record_launch *row)
 }
 
 // Launches into graphs have a ring of their own, for they count as long as the graph is launched. All threads share it: there are few of
-// them, and a row that another thread is at is left to it.
+// them, and a row that another thread is at is left to it. The row stays in hand until the call has returned (ct_record_end()): the GPU
+// does nothing in it, so that no fault comes meanwhile.
 static struct ct_record_launch *launch_into_graph(struct ct_record_head *head, const struct ct_launch_call *call)
 {
 	struct ct_record_ring *ring = (struct ct_record_ring *)(void *)((char *)head + head->rings_at) + CT_RECORD_CAPTURE_RING;
@@ -318,8 +319,6 @@ static struct ct_record_launch *launch_into_graph(struct ct_record_head *head, c
 		return NULL;
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	fill(head, row, call);
-	__atomic_store_n(&row->result, pending(number * 2, CT_RECORD_PENDING), __ATOMIC_RELAXED);
-	__atomic_store_n(&row->state, number * 2, __ATOMIC_RELEASE);
 	return row;
 }
 
@@ -404,18 +403,15 @@ static void publish(struct ct_record_head *head, struct ct_record_failure *f, ui
 		__atomic_store_n(&head->sticky_failure, number, __ATOMIC_RELEASE);
 }
 
-void ct_record_end(struct ct_record_launch *row, const struct ct_launch_call *call, const char *name, int result)
+static void add_failed_launch(struct ct_record_head *head, const struct ct_record_launch *row, uint64_t launch, const struct ct_launch_call *call,
+			      const char *name, int result)
 {
-	if (!row)
-		return;
-	__atomic_store_n(&row->result, pending(row->state, result), __ATOMIC_RELAXED);
-	struct ct_record_head *head = result ? ready() : NULL;
 	uint64_t number;
-	struct ct_record_failure *f = head ? take_failure(head, name, result, &number) : NULL;
+	struct ct_record_failure *f = take_failure(head, name, result, &number);
 	if (!f)
 		return;
-	f->launch = row->state / 2;
-	f->ring = row->flags & CT_RECORD_CAPTURED ? CT_RECORD_CAPTURE_RING : f->ring;
+	f->launch = launch;
+	f->ring = call->flags & CT_RECORD_CAPTURED ? CT_RECORD_CAPTURE_RING : mine.index;
 	f->function = row->function;
 	memcpy(f->grid, row->grid, sizeof f->grid);
 	memcpy(f->block, row->block, sizeof f->block);
@@ -425,6 +421,18 @@ void ct_record_end(struct ct_record_launch *row, const struct ct_launch_call *ca
 	memcpy(f->frames, row->frames, row->n_frames * sizeof row->frames[0]);
 	ask_limits(f, f->is_sticky || call->flags & CT_RECORD_GRAPH ? 0 : call->handle);
 	publish(head, f, number);
+}
+
+void ct_record_end(struct ct_record_launch *row, const struct ct_launch_call *call, const char *name, int result)
+{
+	if (!row)
+		return;
+	uint64_t state = (__atomic_load_n(&row->state, __ATOMIC_RELAXED) + 1) & ~UINT64_C(1);  // odd: a launch into a graph
+	__atomic_store_n(&row->result, pending(state, result), __ATOMIC_RELAXED);
+	struct ct_record_head *head = result ? ready() : NULL;
+	if (head)
+		add_failed_launch(head, row, state / 2, call, name, result);
+	__atomic_store_n(&row->state, state, __ATOMIC_RELEASE);
 }
 
 void ct_record_failed(const char *name, int result, uint64_t bytes)

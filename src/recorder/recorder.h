@@ -28,7 +28,7 @@ enum {
 	CT_RECORD_MIN_DEPTH = 4096,
 	CT_RECORD_MAX_DEPTH = 1024 * 1024,
 	CT_RECORD_FRAMES = 32,            // Python frames of a launch, innermost first
-	CT_RECORD_NATIVE = 8,             // return addresses of a launch, innermost first
+	CT_RECORD_NATIVE = 8,             // return addresses of a launch, innermost first; the agent writes none yet
 	CT_RECORD_ARGUMENTS = 304,        // bytes of arguments; a kernel may have 32 KiB of them, PyTorch's have 20 to 900
 	CT_RECORD_PARAMETERS = 62,        // of a function whose places are kept
 	CT_RECORD_RINGS = 34,             // ring 0: half of the depth, ring 1: a quarter, 32 rings share the rest
@@ -36,7 +36,7 @@ enum {
 	CT_RECORD_FUNCTIONS = 8192,
 	CT_RECORD_CODES = 16384,
 	CT_RECORD_FAILURES = 64,
-	CT_RECORD_GRAPHS = 1024,
+	CT_RECORD_GRAPHS = 1024,          // the agent fills no rows yet: a graph's launches are found by their capture
 	CT_RECORD_GRAPH_FUNCTIONS = 116,
 	CT_RECORD_PLACES = 256,           // mapped libraries, for the return addresses
 	CT_RECORD_FUNCTION_TEXT = 4 * 1024 * 1024,  // bytes: kernel names
@@ -199,9 +199,7 @@ struct ct_record_head {
 	uint32_t python_state;              // enum ct_record_python
 	uint32_t python_version;            // PY_VERSION_HEX, as far as known
 	uint32_t driver_version;            // 13000: CUDA 13.0; 0 unknown
-	// Written from outside: with a CUresult here every hooked call returns it and does no more (after a fault that was taken care of).
-	uint32_t answer;
-	uint32_t may_answer;                // calls can be answered so: CUDATRAP_AFTER_FAULT=error was set at the start
+	uint32_t unused_too[2];
 	uint32_t sticky;                    // the first CUresult after which the context is lost; 0 none seen
 	uint64_t sticky_failure;            // its number among the failures
 };
