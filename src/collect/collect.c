@@ -121,7 +121,7 @@ static void unwind_native(const struct ct_collect_job *job, struct ct_incident *
 {
 	int64_t start = ct_now_us();
 	struct ct_error err = CT_ERROR_INIT;
-	if (ct_hoststack_native(incident, job->pid, share(job, NATIVE_MS), &err))
+	if (ct_hoststack_native(incident, job->pid, share(job, NATIVE_MS), job->core, &err))
 		ct_incident_add_collector(incident, "native-stacks", CT_COLLECTOR_OK, ms_since(start), NULL);
 	else if (err.code == CT_TIMEOUT && incident->n_threads)
 		ct_incident_add_collector(incident, "native-stacks", CT_COLLECTOR_PARTIAL, ms_since(start), with_hint(incident, &err));
@@ -246,7 +246,25 @@ static void collect_held(const struct ct_collect_job *job, struct ct_incident *i
 	ct_write_file_at(dir, CT_CUDAGDB_LIVE_READ, "", 0, NULL);
 }
 
-// The driver stands still as long as its dump is not read: stacks first. Nobody stops the process, which could break the dump off.
+static bool has_launching(const struct ct_incident *incident)
+{
+	for (size_t i = 0; i < incident->n_threads; i++)
+		if (incident->threads[i].launching)
+			return true;
+	return false;
+}
+
+// Without the right to trace nothing is missing that could be had.
+static void unwind_dumping(const struct ct_collect_job *job, struct ct_incident *incident)
+{
+	struct ct_error err = CT_ERROR_INIT;
+	if (ct_hoststack_can_trace(&err))
+		unwind_native(job, incident);
+	else
+		ct_incident_add_collector(incident, "native-stacks", CT_COLLECTOR_SKIPPED, 0, ct_arena_strdup(&incident->arena, err.text));
+}
+
+// The driver stands still as long as its dump is not read: stacks first.
 static void collect_dumping(const struct ct_collect_job *job, struct ct_incident *incident)
 {
 	struct stacks s = {.has_agent = false, .has_walk = false};
@@ -257,15 +275,16 @@ static void collect_dumping(const struct ct_collect_job *job, struct ct_incident
 	if (s.has_agent && job->anomaly)
 		ask_anomaly(job, incident);
 	walk_python(job, incident, &s);
+	unwind_dumping(job, incident);
 	merge_stacks(incident, &s);
 	// Only then is the launching thread the one that spins in the driver.
-	bool marked = incident->launch_blocking && ct_hoststack_mark_running(incident, job->pid);
+	if (!(incident->launch_blocking && ct_hoststack_mark_running(incident, job->pid)))
+		ct_hoststack_mark_launching(incident, 0);
 	save(job, incident);
 	int64_t start = ct_now_us();
 	if (!ct_collect_dump(job, incident, &err) && !has_row(incident, "gpu"))
 		add_failure(incident, "gpu", start, &err);
-	ct_incident_add_collector(incident, "native-stacks", CT_COLLECTOR_SKIPPED, 0, "engine core leaves the process alone while the driver writes its dump");
-	if (!marked && incident->n_threads)
+	if (!has_launching(incident) && incident->n_threads)
 		ct_incident_add_note(incident, "which thread launched the kernel is not known: no single thread was at work while the driver wrote its dump");
 	ct_hoststack_add_sources(incident, job->pid);
 	ct_collect_launches(job, incident);

@@ -118,6 +118,15 @@ struct ct_dim3_run *ct_positions_runs(const struct ct_positions *positions, stru
 
 // ---- The book: what was recognised, equal things once -----------------------------------------------------------
 
+// faulthandler.c: Python's own stacks in the output, line by line; then into an incident that has no Python frame from elsewhere.
+struct ct_faulthandler {
+	struct ct_str text;
+	bool is_open;
+};
+void ct_faulthandler_line(struct ct_faulthandler *f, const char *text, size_t length);
+void ct_faulthandler_fill(const struct ct_faulthandler *f, struct ct_incident *incident);
+void ct_faulthandler_done(struct ct_faulthandler *f);
+
 struct ct_logbook;
 struct ct_logbook *ct_logbook_new(void);
 void ct_logbook_free(struct ct_logbook *book);

@@ -43,6 +43,7 @@ struct stream {
 struct ct_loglines {
 	struct stream streams[2];
 	struct ct_logscan scan;
+	struct ct_faulthandler faulthandler;
 	struct ct_logbook *book;
 	void (*waiting)(void *context, int64_t pid);
 	void *context;
@@ -61,6 +62,7 @@ void ct_loglines_free(struct ct_loglines *lines)
 {
 	if (!lines)
 		return;
+	ct_faulthandler_done(&lines->faulthandler);
 	for (size_t i = 0; i < CT_COUNT(lines->streams); i++) {
 		struct stream *s = &lines->streams[i];
 		ct_str_done(&s->line);
@@ -293,6 +295,7 @@ static void take_line(struct ct_loglines *lines, struct stream *s, const char *t
 		text = s->plain.data;
 		length = s->plain.length;
 	}
+	ct_faulthandler_line(&lines->faulthandler, text, length);
 	if (take_known(lines, s, text, length)) {
 		ct_logbook_raw(lines->book, text, length);
 		ct_str_clear(&s->previous);
@@ -404,6 +407,7 @@ void ct_loglines_finish(struct ct_loglines *lines, struct ct_incident *incident)
 	}
 	ct_logbook_seal_raw(lines->book);
 	ct_logbook_fill(lines->book, incident);
+	ct_faulthandler_fill(&lines->faulthandler, incident);
 }
 
 void ct_loglines_so_far(struct ct_loglines *lines, struct ct_incident *incident)

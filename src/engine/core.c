@@ -48,6 +48,9 @@ static bool prepare(struct ct_run *run, struct ct_error *err)
 	// The only way to a light dump before driver 555; without effect since 13.0.
 	ct_run_setenv(run, "CUDA_ENABLE_LIGHTWEIGHT_COREDUMP", run->options->dump == CT_DUMP_LIGHT ? "1" : NULL);
 	ct_run_setenv(run, "CUDA_ENABLE_CPU_COREDUMP_ON_EXCEPTION", NULL);
+	// Nobody will be there to ask for Python's stacks: it prints them itself when the driver aborts the process. Costs nothing before.
+	if (!run->agent_dir && !ct_run_getenv(run, "PYTHONFAULTHANDLER"))
+		ct_run_setenv(run, "PYTHONFAULTHANDLER", "1");
 	ct_run_setenv(run, "CUDA_DEVICE_WAITS_ON_EXCEPTION", NULL);  // with both the driver does neither (580.159, measured)
 	if (!run->options->async)
 		ct_run_setenv(run, "CUDA_LAUNCH_BLOCKING", "1");

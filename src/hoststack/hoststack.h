@@ -63,7 +63,8 @@ void ct_hoststack_combine(struct ct_arena *arena, const struct ct_python_stacks 
 // as it was before, stopped ones stay stopped. One tracer at a time: not while a debugger is attached.
 // CT_DENIED: ptrace is refused, the hint says by whom. CT_NOT_FOUND: the process is gone.
 // CT_TIMEOUT: the deadline came first; the threads read until then are in the incident.
-bool ct_hoststack_native(struct ct_incident *incident, pid_t pid, int64_t deadline_us, struct ct_error *err);
+// spare_writers: threads that are in a write(2) are left out and not stopped; a driver may be writing its dump.
+bool ct_hoststack_native(struct ct_incident *incident, pid_t pid, int64_t deadline_us, bool spare_writers, struct ct_error *err);
 
 // Puts the Python frames in the place of the interpreter's own, and drops the interpreter's other frames. Where the numbers do not
 // agree a thread keeps its native frames, gets the Python frames in `python`, and merge_note says the numbers. Threads that exist on one

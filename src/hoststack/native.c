@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "hoststack/hoststack_priv.h"
@@ -18,6 +19,7 @@ struct unwind {
 	struct ct_incident *incident;
 	pid_t pid;
 	int64_t deadline_us;
+	bool spare_writers;
 	struct ct_error *err;
 	bool ok;
 	struct ct_tracer tracer;
@@ -134,8 +136,23 @@ static void keep_thread(struct unwind *u, pid_t tid)
 	u->n_done++;
 }
 
+// A stop cuts a blocked write(2) to a pipe short (fs/pipe.c: what was written so far is its result), and a driver that writes its dump may take
+// that for the end.
+static bool is_writing(pid_t pid, pid_t tid)
+{
+	char path[64];
+	CT_AUTO(ct_auto_str) struct ct_str text = CT_STR_INIT;
+	snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", (int)pid, (int)tid);
+	if (!ct_read_file(path, 4096, &text, NULL) || !text.length)
+		return true;  // it may be
+	long number = strtol(ct_str_text(&text), NULL, 10);
+	return text.data[0] >= '0' && text.data[0] <= '9' && (number == SYS_write || number == SYS_writev || number == SYS_pwrite64);
+}
+
 static void unwind_thread(struct unwind *u, pid_t tid)
 {
+	if (u->spare_writers && is_writing(u->pid, tid))
+		return;
 	enum ct_stop stop = ct_tracer_stop(&u->tracer, tid, u->deadline_us);
 	u->n_stuck += stop == CT_STOP_STUCK;
 	u->n_denied += stop == CT_STOP_DENIED;
@@ -210,11 +227,11 @@ static void *unwind_main(void *arg)
 	return NULL;
 }
 
-bool ct_hoststack_native(struct ct_incident *incident, pid_t pid, int64_t deadline_us, struct ct_error *err)
+bool ct_hoststack_native(struct ct_incident *incident, pid_t pid, int64_t deadline_us, bool spare_writers, struct ct_error *err)
 {
 	CT_AUTO(ct_auto_free) struct unwind *u = ct_xrealloc(NULL, sizeof *u);
 	memset(u, 0, sizeof *u);
-	*u = (struct unwind){.incident = incident, .pid = pid, .deadline_us = deadline_us, .err = err};
+	*u = (struct unwind){.incident = incident, .pid = pid, .deadline_us = deadline_us, .spare_writers = spare_writers, .err = err};
 	if (pid <= 0 || pid == getpid())
 		return ct_fail(err, CT_USAGE, "process %d cannot be unwound by this one", (int)pid);
 	// In a thread of its own, see struct ct_tracer, that no signal handler interrupts.

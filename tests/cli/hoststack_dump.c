@@ -79,7 +79,7 @@ int main(int argc, char **argv)
 
 	err = (struct ct_error)CT_ERROR_INIT;
 	t0 = ct_now_us();
-	bool unwound = ct_hoststack_native(incident, pid, t0 + deadline_ms * 1000, &err);
+	bool unwound = ct_hoststack_native(incident, pid, t0 + deadline_ms * 1000, false, &err);
 	json_object_set_new(root, "native_us", json_integer(ct_now_us() - t0));
 	if (!unwound)
 		json_object_set_new(root, "native_error", error_json(&err));

@@ -289,6 +289,26 @@ def core_reads_the_dump_and_explains_the_abort(b: Bench) -> None:
 
 
 @test
+def core_takes_the_stacks_that_python_prints_when_nobody_could_be_asked(b: Bench) -> None:
+    printed = ("Fatal Python error: Aborted\\n\\nThread 0x00007f3c5d7fa640 (most recent call first):\\n  <no Python frame>\\n\\n"
+               "Current thread 0x00007f3c9a2c1740 [python3] (most recent call first):\\n"
+               "  File \"/home/u/a \", line 7 in b/train.py\", line 19 in step\\n  File \"/home/u/train.py\", line 30 in <module>\\n\\nExtension modules: x\\n")
+    r = b.run(["--engine", "core"], ["sh", "-c", f"printf '{printed}' >&2; exec {APP} assert"], env=dump(b))
+    i = r.incident()
+    frames = [[(f["file"], f["line"], f["function"]) for f in t["frames"]] for t in i["threads"] if t["frames"][0]["kind"] == "python"]
+    assert frames == [[('/home/u/a ", line 7 in b/train.py', 19, "step"), ("/home/u/train.py", 30, "<module>")]], (i["threads"], r.err)
+    assert any(c["name"] == "faulthandler" for c in i["collectors"]), i["collectors"]
+
+
+@test
+def core_has_python_print_its_stacks_where_there_is_no_agent(b: Bench) -> None:
+    show = [sys.executable, "-c", "import os; print(os.environ.get('PYTHONFAULTHANDLER'))"]
+    assert b.run(["--engine", "core"], show).out == b"None\n"
+    assert b.run(["--engine", "core"], show, env={"CUDATRAP_AGENT": "/nonexistent.so"}).out == b"1\n"
+    assert b.run(["--engine", "core"], show, env={"CUDATRAP_AGENT": "/nonexistent.so", "PYTHONFAULTHANDLER": ""}).out == b"\n", "the user's word counts"
+
+
+@test
 def core_holds_the_driver_while_the_python_stack_is_read(b: Bench) -> None:
     script = b.dir / "train.py"
     script.write_text("import ctypes, sys\n"

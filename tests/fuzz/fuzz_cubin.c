@@ -3,10 +3,11 @@
 #include <string.h>
 
 #include "cubin/cubin.h"
+#include "limits.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void use(const uint8_t *data, size_t size)
 {
 	CT_AUTO(ct_cubin_auto) struct ct_cubin *cubin = NULL;
 	CT_AUTO(ct_arena_done) struct ct_arena arena = CT_ARENA_INIT;
@@ -18,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t n;
 	const char **types;
 	if (size < sizeof pc || !ct_cubin_open(data + sizeof pc, size - sizeof pc, &cubin, NULL))
-		return 0;
+		return;
 	memcpy(&pc, data, sizeof pc);
 	if (ct_cubin_function_at(cubin, pc, &function))
 		ct_cubin_param_types(&arena, ct_cubin_demangle(&arena, function.symbol), &types, &n);
@@ -27,5 +28,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ct_cubin_lines_at(cubin, pc, &arena, &lines, &n);
 	ct_cubin_is_trap_return(cubin, pc);
 	ct_cubin_assert_at(cubin, pc, NULL, NULL, &arena, &assertion, NULL);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	ct_fuzz_limits_begin();
+	use(data, size);
+	ct_fuzz_limits_end(size);
 	return 0;
 }

@@ -21,6 +21,9 @@ EXTRA_DIST += $(GPU_CORES:%=tests/data/gpu-cores/%.nvcore.xz) $(GPU_CORES:%=test
 TESTS += tests/gdb/test_values.py
 EXTRA_DIST += tests/gdb/test_values.py
 
+TESTS += tests/gdb/test_kernel_dumps.py
+EXTRA_DIST += tests/gdb/test_kernel_dumps.py tests/tools/cut_dump.py tests/data/kernel-dumps
+
 # types.cc is compiled by the test: it wants debug information whatever the flags of this build.
 TESTS += tests/gdb/test_printers.py tests/gdb/test_shapes.py tests/gdb/test_interactive.py
 EXTRA_DIST += tests/gdb/test_printers.py tests/gdb/types.cc tests/gdb/test_shapes.py tests/gdb/test_interactive.py

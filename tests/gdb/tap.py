@@ -69,15 +69,20 @@ def drive(*arguments: str, **more: Any) -> "subprocess.CompletedProcess[bytes]":
     return subprocess.run([DRIVE, *arguments], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300, check=False, **more)
 
 
-def need_cuda_gdb() -> str:
-    """The version of the cuda-gdb that is found; without one that has gdb.cuda the file is skipped."""
+def no_cuda_gdb() -> str:
+    """Why there is no cuda-gdb with gdb.cuda here; "" when there is one."""
     found = drive("find")
     if found.returncode != 0:
-        ends(found.stderr.decode().splitlines()[0])
+        return found.stderr.decode().splitlines()[0]
     version, python, _, has_cuda, path = found.stdout.decode().split(None, 4)
-    if has_cuda != "1":
-        ends(f"{path.strip()} ({version}, Python {python}) has no gdb.cuda")
-    return version
+    return "" if has_cuda == "1" else f"{path.strip()} ({version}, Python {python}) has no gdb.cuda"
+
+
+def need_cuda_gdb() -> None:
+    """Without a cuda-gdb that has gdb.cuda the file is skipped."""
+    why_not = no_cuda_gdb()
+    if why_not:
+        ends(why_not)
 
 
 class Scratch:

@@ -61,11 +61,13 @@ class Checks:
 class Run:
     """One run of cudatrap: what came out, and the incident if one was written."""
 
-    def __init__(self, command: List[str], options: List[str], env: Optional[Dict[str, str]] = None, attach: int = 0, patience: int = RUN_TIMEOUT) -> None:
+    def __init__(self, command: List[str], options: List[str], env: Optional[Dict[str, str]] = None, attach: int = 0, front: Tuple[str, ...] = (),
+                 patience: int = RUN_TIMEOUT) -> None:
         self.dir = Path(tempfile.mkdtemp(prefix="check-gpu-"))
         full = [str(TOP_BUILD / "cudatrap"), *options, "--report-dir", str(self.dir / "reports"), "--", *command]
         if attach:
             full = [str(TOP_BUILD / "cudatrap"), "attach", *options, "--report-dir", str(self.dir / "reports"), str(attach)]
+        full = [*front, *full]
         start = time.monotonic()
         process = subprocess.Popen(full, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, env={**os.environ, **(env or {})})
         try:
@@ -187,8 +189,8 @@ def check_pytorch(checks: Checks, engine: str, record: Optional[Path], extra: Op
         ("grid", actual(i, "grid") == ["1,1,1"] and actual(i, "block") == ["32,1,1"], str(actual(i, "grid"))),
         ("python stack", [p[0] for p in python[:3]] == ["cross_entropy", "train_step", "main"], str(python)),
         ("python lines", all(p[1] for p in python), str(python)),
-        ("native frames", engine == "core" or "cudaLaunchKernel" in frames_text(i), frames_text(i)),
-        ("ending", i.get("ending", {}).get("kind") == ("signaled" if engine == "core" else "ended-by-us"), str(i.get("ending"))),
+        ("native frames", "cudaLaunchKernel" in frames_text(i), frames_text(i)),
+        ("ending", i.get("ending", {}).get("kind") == ("ended-by-us" if engine == "live" else "exited"), str(i.get("ending"))),
         ("report in three seconds", i.get("seconds_to_report", 99) < 3 or engine == "live", str(i.get("seconds_to_report"))),
     ]
     for what, ok, detail in facts:
@@ -256,6 +258,29 @@ def check_processes(checks: Checks, record: Optional[Path]) -> None:
     run = Run([str(TOP_BUILD / "kernels" / "launch_configuration.rel")], ["--engine", "live", "--api-failures"])
     checks.check(run.status == 99 and (run.incident or {}).get("kind") == "api-error", "live --api-failures: the failing call is reported",
                  f"status {run.status}\n{run.err}\n{json.dumps(run.incident)[:600]}")
+
+
+def check_without_ptrace(checks: Checks) -> None:
+    """As in most clusters: nobody may trace. The driver's dump and the agent must do."""
+    script = str(TOP_SRC / "tests" / "gpu" / "cross_entropy.py")
+    front = (sys.executable, str(TOP_SRC / "tests" / "gpu" / "without_ptrace.py"))
+    for options in (["--engine", "core"], []):
+        run = Run([sys.executable, script], options, front=front)
+        i = run.incident or {}
+        name = f"without ptrace {' '.join(options) or '(auto)'}"
+        pointers = [a.get("value") for a in i.get("gpu", {}).get("arguments", []) if a.get("tensor") or a.get("name") == "target"]
+        python = [(f.get("function"), f.get("line")) for t in i.get("threads", []) if t.get("launching") for f in t.get("frames", []) + t.get("python", [])
+                  if f.get("kind") == "python"]
+        facts = [
+            ("a report by engine core", run.status == 99 and i.get("engine") == "core", f"status {run.status} {i.get('engine')}"),
+            ("kernel", "nll_loss_forward_reduce_cuda_kernel_2d" in str(i.get("gpu", {}).get("kernel", {}).get("name")), str(i.get("gpu", {}).get("kernel"))),
+            ("block and thread", positions(i) == ["0,0,0 2,0,0"], str(positions(i))),
+            ("the target's pointer is y's", len(run.expects("pointer")) == 1 and run.expects("pointer")[0] in json.dumps(i.get("gpu", {}).get("arguments")),
+             f"{run.expects('pointer')} {pointers} {json.dumps(i.get('gpu', {}).get('arguments'))}"),
+            ("the launch line", ("train_step", 8) in python, str(python)),
+        ]
+        for what, ok, detail in facts:
+            checks.check(bool(ok), f"{name}: {what}", f"{detail}\n{run.err}")
 
 
 def check_own_ending(checks: Checks) -> None:
@@ -384,6 +409,8 @@ def main() -> int:
             check_attach(checks, args.record)
         if not args.only or args.only in "processes":
             check_processes(checks, args.record)
+        if not args.only or args.only in "without ptrace":
+            check_without_ptrace(checks)
         if not args.only or args.only in "own ending":
             check_own_ending(checks)
     if not args.only or args.only.startswith("launches"):

@@ -16,6 +16,7 @@ def main():
         y = torch.randint(0, 3, (32,), device="cuda")
         if iteration == 3:
             y[2] = 3
+            print(f"expect: pointer {y.data_ptr():#x}", flush=True)
         loss = train_step(model, x, y)
         loss.backward()
     print("loss", loss.item())

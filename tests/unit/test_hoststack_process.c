@@ -101,7 +101,7 @@ static bool has_function(const struct ct_host_thread *t, const char *name)
 static bool native(struct ct_incident *incident, pid_t pid, int64_t us, struct ct_error *err)
 {
 	*err = (struct ct_error)CT_ERROR_INIT;
-	return ct_hoststack_native(incident, pid, ct_now_us() + us, err);
+	return ct_hoststack_native(incident, pid, ct_now_us() + us, false, err);
 }
 
 static void test_all_threads_of_a_blocked_process(void)
