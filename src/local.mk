@@ -13,10 +13,13 @@ include src/commands/local.mk
 include src/supervisor/local.mk
 include src/engine/local.mk
 include src/collect/local.mk
+include src/matching/local.mk
 include src/cudagdb/local.mk
 include src/gpucore/local.mk
 include src/cubin/local.mk
+include src/pylayout/local.mk
 include src/hoststack/local.mk
+include src/recorder/local.mk
 include src/agent/local.mk
 include src/diagnose/local.mk
 include src/render/local.mk

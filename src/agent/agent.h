@@ -9,6 +9,8 @@
 // "tensors\n" is answered with the arrays that Python's frames know by name, in the form of the incident's "tensors", where no library of
 // arrays is in use with an empty list of libraries; detail is "" when the list is whole:
 //   {"version":1,"pid":N,"python":"3.12.3","libraries":["torch"],"detail":"","tensors":[{"name":"y","library":"torch","role":"local",...}]}
+// "anomaly\n" turns PyTorch's anomaly detection on and is answered with {"version":1,"pid":N,"python":"3.12.3","anomaly":"on"}, or why it is not.
+// With CUDATRAP_ANOMALY=1 the agent does that unasked, as soon as PyTorch was imported.
 // "fail N\n": the driver is shut to this process: every call returns CUresult N, threads that it holds come out of it with N. The answer
 // is {"version":1,"pid":N,"error_code":N}. For a process whose fault has been read: it ends by its own means. "hold\n": the same is to come; until
 // then no call of the driver begins or comes back.

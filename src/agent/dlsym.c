@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <dlfcn.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "agent/agent_priv.h"
@@ -115,33 +116,105 @@ static bool is_driver_entry(const char *name)
 	return false;
 }
 
-typedef int proc_address_fn(const char *name, void **ret_function, int version, unsigned long flags, int *ret_status);
-static proc_address_fn *real_proc_address;
-static int proc_address(const char *name, void **ret_function, int version, unsigned long flags, int *ret_status)
+// What is handed out in place of the driver's entry point: a gate to it, and in front of that what the recorder needs to see.
+static void *handed_out(const char *name, void *found, bool per_thread)
 {
-	int rc = real_proc_address(name, ret_function, version, flags, ret_status);
-	if (rc == 0 && ret_function && *ret_function) {
-		if (strncmp(name, "cuGetProcAddress", 16) == 0) {
-			proc_address_fn *f = proc_address;
-			memcpy(ret_function, &f, sizeof f);
-		} else
-			*ret_function = ct_agent_gate(name, *ret_function);
-	}
+	return ct_agent_hook(name, ct_agent_gate(name, found), per_thread);
+}
+
+#define PER_THREAD_STREAM 2UL  // CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM (cuda.h)
+
+// The real ones, of drivers from 12.0 on and before. Written with the same value whoever comes first.
+typedef int proc_address_v2_fn(const char *name, void **ret_function, int version, uint64_t flags, int *ret_status);
+typedef int proc_address_fn(const char *name, void **ret_function, int version, uint64_t flags);
+static _Atomic(proc_address_v2_fn *) real_proc_address_v2;
+static _Atomic(proc_address_fn *) real_proc_address;
+
+static void *replace_proc_address(const char *name, void *found);
+
+// cuGetProcAddress knows a function by its plain name, and takes the form that the caller's version has (cuda.h: _v2 from 3.2 on).
+static const char *form_of(const char *name, int version)
+{
+	if (version >= 3020 && strcmp(name, "cuMemAlloc") == 0)
+		return "cuMemAlloc_v2";
+	if (version >= 3020 && strcmp(name, "cuMemAllocHost") == 0)
+		return "cuMemAllocHost_v2";
+	return name;
+}
+
+static void replace(const char *name, void **function, int version, uint64_t flags)
+{
+	if (!function || !*function)
+		return;
+	if (strncmp(name, "cuGetProcAddress", strlen("cuGetProcAddress")) == 0)
+		*function = replace_proc_address(name, *function);
+	else
+		*function = handed_out(form_of(name, version), *function, flags & PER_THREAD_STREAM);
+}
+
+static int proc_address_v2(const char *name, void **ret_function, int version, uint64_t flags, int *ret_status)
+{
+	int rc = atomic_load(&real_proc_address_v2)(name, ret_function, version, flags, ret_status);
+	if (rc == 0)
+		replace(name, ret_function, version, flags);
 	return rc;
 }
 
+static int proc_address(const char *name, void **ret_function, int version, uint64_t flags)
+{
+	int rc = atomic_load(&real_proc_address)(name, ret_function, version, flags);
+	if (rc == 0)
+		replace(name, ret_function, version, flags);
+	return rc;
+}
+
+// Asked through itself for "cuGetProcAddress", a driver from 12.0 on gives the second form to programs built for 12.0 and later, and the
+// first one to others. Both take the same first four arguments and the first form's callers do not look at more, so that what a program
+// gets from us is of the form that it knows the real one to be: the pointers tell.
+static void *replace_proc_address(const char *name, void *found)
+{
+	void *known = NULL, *ours = found;
+	proc_address_v2_fn *v2 = atomic_load(&real_proc_address_v2);
+	proc_address_fn *v1 = atomic_load(&real_proc_address);
+	memcpy(&known, &v2, sizeof known);
+	bool is_v2 = strcmp(name, "cuGetProcAddress_v2") == 0 || (v2 && known == found);
+	memcpy(&known, &v1, sizeof known);
+	if (is_v2 || !v1 || known != found) {
+		if (is_v2 || v2) {
+			if (!v2) {
+				memcpy(&v2, &found, sizeof v2);
+				atomic_store(&real_proc_address_v2, v2);
+			}
+			memcpy(&known, &v2, sizeof known);
+			if (known == found) {
+				v2 = proc_address_v2;
+				memcpy(&ours, &v2, sizeof ours);
+				return ours;
+			}
+		}
+		memcpy(&v1, &found, sizeof v1);
+		atomic_store(&real_proc_address, v1);
+	}
+	v1 = proc_address;
+	memcpy(&ours, &v1, sizeof ours);
+	return ours;
+}
+
+static bool ends_with(const char *name, const char *end)
+{
+	size_t n = strlen(name), m = strlen(end);
+	return n >= m && strcmp(name + n - m, end) == 0;
+}
+
+// For the driver's names only: nobody finds those by RTLD_NEXT, so that a call does no harm.
 static void *gated_dlsym(void *handle, const char *name)
 {
 	void *found = real_dlsym()(handle, name);
 	if (!found)
 		return found;
-	if (strcmp(name, "cuGetProcAddress_v2") == 0) {
-		proc_address_fn *f = proc_address;
-		memcpy(&real_proc_address, &found, sizeof found);
-		memcpy(&found, &f, sizeof f);
-		return found;
-	}
-	return ct_agent_gate(name, found);
+	if (strcmp(name, "cuGetProcAddress_v2") == 0 || strcmp(name, "cuGetProcAddress") == 0)
+		return replace_proc_address(name, found);
+	return handed_out(name, found, ends_with(name, "_ptsz"));
 }
 
 dlsym_fn *ct_agent_on_dlsym(const char *name)
@@ -152,6 +225,11 @@ dlsym_fn *ct_agent_on_dlsym(const char *name)
 	if (name && name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z')
 		return gated_dlsym;
 	return real;
+}
+
+void *ct_agent_lookup_in(void *library, const char *name)
+{
+	return real_dlsym()(library, name);
 }
 
 void *ct_agent_lookup(const char *name)

@@ -347,6 +347,11 @@ static void set_skip_abort(bool counts)
 		at[sizeof flag - 1] = counts ? 't' : '_';
 }
 
+bool ct_agent_gate_is_open(void)
+{
+	return atomic_load_explicit(&ct_gate_error, memory_order_relaxed) == 0;
+}
+
 void ct_agent_gate_begin(void)
 {
 	set_skip_abort(false);  // inherited from a process that had gates

@@ -173,6 +173,7 @@ static const struct request *find_request(const char *line)
 	static const struct request requests[] = {
 		{"stacks", "\"threads\":", ct_agent_python_stacks},
 		{"tensors", "", ct_agent_python_tensors},
+		{"anomaly", "\"anomaly\":", ct_agent_python_anomaly},
 	};
 	for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++)
 		if (strcmp(line, requests[i].line) == 0)
@@ -266,11 +267,17 @@ static bool is_alone(void)
 	return syscall(SYS_newfstatat, (long)AT_FDCWD, "/proc/self/task", &tasks, 0L) == 0 && tasks.st_nlink <= 4;
 }
 
+// A program may import PyTorch long after something else came to use CUDA: looked for often at first, then now and then.
+#define ANOMALY_CHECK_MS 100
+#define ANOMALY_OFTEN 600
+
 static void listen_on(int fd)
 {
-	for (;;) {
+	bool anomaly = ct_agent_wants_anomaly();
+	for (unsigned looks = 0;; looks++) {
+		anomaly = anomaly && !ct_agent_switch_anomaly_on();
 		struct pollfd ready = {.fd = fd, .events = POLLIN};
-		int n = poll(&ready, 1, ALONE_CHECK_MS);
+		int n = poll(&ready, 1, anomaly && looks < ANOMALY_OFTEN ? ANOMALY_CHECK_MS : ALONE_CHECK_MS);
 		if (n < 0 && errno != EINTR)
 			return;
 		if (!is_ours(fd))

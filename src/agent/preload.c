@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "agent/agent_priv.h"
+#include "agent/record.h"
 
 // Enough for a request that runs some Python; it is address space, touched only where used.
 #define STACK_BYTES ((size_t)1 << 20)
@@ -21,11 +22,17 @@ static struct {
 	pid_t supervisor;
 	_Atomic(pid_t) listening;  // the process that listens: after a fork of any kind it is another one than ours
 	atomic_bool is_fork;
+	bool anomaly;
 } agent;
 
 const char *ct_agent_dir(void)
 {
 	return agent.dir;
+}
+
+bool ct_agent_wants_anomaly(void)
+{
+	return agent.anomaly;
 }
 
 bool ct_agent_is_fork(void)
@@ -60,6 +67,8 @@ static bool read_config(void)
 	if (agent.supervisor <= 0)
 		return false;
 	strcpy(agent.dir, dir);
+	const char *anomaly = secure_getenv("CUDATRAP_ANOMALY");
+	agent.anomaly = anomaly && strcmp(anomaly, "1") == 0;
 	return true;
 }
 
@@ -76,6 +85,7 @@ static void after_fork_in_child(void)
 	atomic_store(&agent.listening, 0);  // the thread stayed in the parent
 	ct_agent_close_inherited();
 	ct_agent_gate_after_fork();
+	ct_record_after_fork();
 	atomic_store(&agent.is_fork, true);
 	allow_supervisor();
 	errno = saved;
@@ -155,6 +165,7 @@ static void __attribute__((constructor)) begin(void)
 	int saved = errno;
 	if (read_config()) {
 		ct_agent_gate_begin();
+		ct_record_begin();
 		allow_supervisor();
 		pthread_atfork(NULL, NULL, after_fork_in_child);
 		if (dl_iterate_phdr(is_libcuda, NULL))  // linked to the program: nobody needs dlsym to find it

@@ -11,6 +11,9 @@
 static const char stacks_snippet[] = {
 #include "agent/stacks_py.inc"
 	'\0'};
+static const char anomaly_snippet[] = {
+#include "agent/anomaly_py.inc"
+	'\0'};
 static const char tensors_snippet[] = {
 #include "agent/tensors_py.inc"
 	'\0'};
@@ -224,4 +227,19 @@ bool ct_agent_python_tensors(char **ret_members, char ret_version[32], const cha
 {
 	*ret_why = "Python could not list its tensors";
 	return ask_python(tensors_snippet, ret_members, ret_version, ret_why);
+}
+
+bool ct_agent_python_anomaly(char **ret_state, char ret_version[32], const char **ret_why)
+{
+	*ret_why = "Python could not turn anomaly detection on";
+	return ask_python(anomaly_snippet, ret_state, ret_version, ret_why);
+}
+
+bool ct_agent_switch_anomaly_on(void)
+{
+	char version[32], *state = NULL;
+	const char *why = NULL;
+	bool on = ct_agent_python_anomaly(&state, version, &why) && strcmp(state, "\"on\"") == 0;
+	free(state);
+	return on;
 }

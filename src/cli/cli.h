@@ -16,6 +16,8 @@ enum ct_color_choice { CT_COLOR_AUTO, CT_COLOR_ALWAYS, CT_COLOR_NEVER };
 // driver lets it run on past the fault.
 enum ct_after_fault { CT_FAULT_IS_ERROR, CT_FAULT_ENDS_RUN, CT_FAULT_CONTINUES };
 
+enum ct_record_choice { CT_RECORDS_WITH_ASYNC, CT_RECORDS_ALWAYS, CT_RECORDS_NEVER };
+
 enum { CT_MAX_COMMANDS = 64, CT_MAX_REDACT = 64 };
 
 struct ct_options {
@@ -25,6 +27,11 @@ struct ct_options {
 	enum ct_color_choice color;
 	enum ct_after_fault after_fault;
 	bool async;          // do not set CUDA_LAUNCH_BLOCKING=1
+	enum ct_record_choice record;  // whether launches are recorded
+	unsigned record_depth;         // how many of them
+	bool keep_record;              // in the report folder
+	unsigned history;              // of the stream, in the report
+	bool anomaly;                  // turn PyTorch's anomaly detection on
 	bool api_failures;   // engine live: stop at failing CUDA calls too
 	enum ct_dump_choice dump;  // engine core: what the driver writes
 	bool keep_dump;            // engine core: in the report folder

@@ -10,7 +10,8 @@
 #include "cli/cli_priv.h"
 
 enum option_id {
-	OPT_ENGINE = 256, OPT_ASYNC, OPT_AFTER_FAULT, OPT_API_FAILURES, OPT_ERROR_EXITCODE, OPT_TIMEOUT, OPT_GRACE, OPT_ENDING_LIMIT, OPT_DEADLINE, OPT_CUDA_GDB,
+	OPT_ENGINE = 256, OPT_SYNC, OPT_ASYNC, OPT_RECORD, OPT_NO_RECORD, OPT_RECORD_DEPTH, OPT_KEEP_RECORD, OPT_HISTORY, OPT_ANOMALY, OPT_AFTER_FAULT,
+	OPT_API_FAILURES, OPT_ERROR_EXITCODE, OPT_TIMEOUT, OPT_GRACE, OPT_ENDING_LIMIT, OPT_DEADLINE, OPT_CUDA_GDB,
 	OPT_DUMP, OPT_KEEP_DUMP, OPT_DUMP_LIMIT, OPT_REPORT_DIR, OPT_JOB_DIR, OPT_SINCE, OPT_KNOWN, OPT_JOB, OPT_ALSO, OPT_KEEP, OPT_KEEP_DAYS, OPT_ON_REPORT, OPT_REDACT, OPT_SYSLOG, OPT_FORMAT, OPT_RAW, OPT_COMMAND, OPT_COLOR,
 	OPT_WIDTH, OPT_NATIVE, OPT_WATCH_STDOUT, OPT_INTERACTIVE, OPT_QUIET, OPT_VERBOSE, OPT_HELP, OPT_VERSION,
 };
@@ -25,7 +26,14 @@ struct option_row {
 
 static const struct option_row rows[] = {
 	{OPT_ENGINE, 'e', "engine", "NAME", "auto, wait (native speed, cuda-gdb attaches at the fault), core (native speed, the driver's dump) or live (under cuda-gdb)"},
-	{OPT_ASYNC, 0, "async", NULL, "leave CUDA_LAUNCH_BLOCKING alone: full speed, host stacks may be later than the launch"},
+	{OPT_SYNC, 0, "sync", NULL, "set CUDA_LAUNCH_BLOCKING=1: each launch waits for its kernel, host stacks are those of the launch (the default)"},
+	{OPT_ASYNC, 0, "async", NULL, "leave CUDA_LAUNCH_BLOCKING alone: full speed; launches are recorded, and the failing one is looked up"},
+	{OPT_RECORD, 0, "record", NULL, "record who launches each kernel, and calls that fail (--async does it anyway)"},
+	{OPT_NO_RECORD, 0, "no-record", NULL, "do not record launches"},
+	{OPT_RECORD_DEPTH, 0, "record-depth", "N", "launches that the record of a process holds, 4096 to 1048576 (default: 65536)"},
+	{OPT_KEEP_RECORD, 0, "keep-record", NULL, "keep the record in the report folder"},
+	{OPT_HISTORY, 0, "history", "N", "launches of the failing kernel's stream in the report, 0 to 1024 (default: 8)"},
+	{OPT_ANOMALY, 0, "anomaly", NULL, "turn PyTorch's anomaly detection on, without the script knowing"},
 	{OPT_AFTER_FAULT, 0, "after-fault", "error|end|continue", "what becomes of the command after the report: its CUDA calls fail and it ends by its own means, it is ended, it goes on (default: error)"},
 	{OPT_API_FAILURES, 0, "api-failures", NULL, "engine live: stop at failing CUDA calls too"},
 	{OPT_ERROR_EXITCODE, 0, "error-exitcode", "N", "exit status when a fault was trapped (default: 99)"},
@@ -115,14 +123,14 @@ static bool parse_mib(const struct option_row *row, const char *value, int64_t *
 	return true;
 }
 
-static bool parse_count(const struct option_row *row, const char *value, unsigned *ret_count, struct ct_error *err)
+static bool parse_number(const struct option_row *row, const char *value, unsigned least, unsigned most, unsigned *ret_number, struct ct_error *err)
 {
 	char *end = NULL;
 	errno = 0;
-	long n = strtol(value, &end, 10);
-	if (end == value || *end || errno || n < 1 || n > 1000000)
-		return ct_fail(err, CT_USAGE, "--%s: '%s' is not a number from 1 to 1000000", row->name, value);
-	*ret_count = (unsigned)n;
+	unsigned long n = strtoul(value, &end, 10);
+	if (*value < '0' || *value > '9' || *end || errno || n < least || n > most)
+		return ct_fail(err, CT_USAGE, "--%s: '%s' is not a number from %u to %u", row->name, value, least, most);
+	*ret_number = (unsigned)n;
 	return true;
 }
 
@@ -212,9 +220,9 @@ static bool apply(struct ct_options *o, const struct option_row *row, const char
 		o->also = value;
 		break;
 	case OPT_KEEP:
-		return parse_count(row, value, &o->keep, err);
+		return parse_number(row, value, 1, 1000000, &o->keep, err);
 	case OPT_KEEP_DAYS:
-		return parse_count(row, value, &o->keep_days, err);
+		return parse_number(row, value, 1, 1000000, &o->keep_days, err);
 	case OPT_ON_REPORT:
 		o->on_report = value;
 		break;
@@ -234,8 +242,27 @@ static bool apply(struct ct_options *o, const struct option_row *row, const char
 			return ct_fail(err, CT_USAGE, "--command: at most %d of them; more can come from standard input", CT_MAX_COMMANDS);
 		o->commands[o->n_commands++] = value;
 		return true;
+	case OPT_SYNC:
+		o->async = false;
+		return true;
 	case OPT_ASYNC:
 		o->async = true;
+		return true;
+	case OPT_RECORD:
+		o->record = CT_RECORDS_ALWAYS;
+		return true;
+	case OPT_NO_RECORD:
+		o->record = CT_RECORDS_NEVER;
+		return true;
+	case OPT_RECORD_DEPTH:
+		return parse_number(row, value, 4096, 1024 * 1024, &o->record_depth, err);
+	case OPT_KEEP_RECORD:
+		o->keep_record = true;
+		return true;
+	case OPT_HISTORY:
+		return parse_number(row, value, 0, 1024, &o->history, err);
+	case OPT_ANOMALY:
+		o->anomaly = true;
 		return true;
 	case OPT_API_FAILURES:
 		o->api_failures = true;
@@ -362,6 +389,8 @@ bool ct_cli_parse(struct ct_arena *arena, int argc, char **argv, struct ct_optio
 		.ending_limit_ms = 300000,
 		.deadline_ms = 30000,
 		.dump_limit_mib = 4096,
+		.record_depth = 65536,
+		.history = 8,
 		.report_dir = "cudatrap-reports",
 	};
 	int rest = 0;

@@ -89,6 +89,20 @@ static void ask_tensors(const struct ct_collect_job *job, struct ct_incident *in
 		ct_incident_add_collector(incident, "tensors", about.missing ? CT_COLLECTOR_PARTIAL : CT_COLLECTOR_OK, ms_since(start), about.missing);
 }
 
+// Whether the detection that was asked for is on; asking switches it on where the agent had not come to it yet.
+static void ask_anomaly(const struct ct_collect_job *job, struct ct_incident *incident)
+{
+	int64_t start = ct_now_us();
+	struct ct_error err = CT_ERROR_INIT;
+	CT_AUTO(ct_auto_str) struct ct_str json = CT_STR_INIT;
+	if (!ct_agent_ask(job->agent_dir, job->pid, "anomaly", share(job, TENSORS_MS), &json, &err))
+		add_failure(incident, "anomaly", start, &err);
+	else if (strstr(ct_str_text(&json), "\"anomaly\":\"on\""))
+		ct_incident_add_collector(incident, "anomaly", CT_COLLECTOR_OK, ms_since(start), NULL);
+	else
+		ct_incident_add_collector(incident, "anomaly", CT_COLLECTOR_SKIPPED, ms_since(start), "PyTorch is not there, or has no such switch");
+}
+
 static void walk_python(const struct ct_collect_job *job, struct ct_incident *incident, struct stacks *s)
 {
 	int64_t start = ct_now_us();
@@ -186,11 +200,15 @@ static void collect_waiting(const struct ct_collect_job *job, struct ct_incident
 	ask_agent(job, incident, &s);
 	if (s.has_agent)
 		ask_tensors(job, incident);
+	if (s.has_agent && job->anomaly)
+		ask_anomaly(job, incident);
 	unwind_native(job, incident);
 	join_stacks(job, incident, &s);
 	save(job, incident);
-	if (!job->leave_gpu)
-		read_gpu(job, incident);
+	if (job->leave_gpu)
+		return;
+	read_gpu(job, incident);
+	ct_collect_launches(job, incident);
 }
 
 typedef bool take_part(struct ct_incident *incident, const char *text, size_t length, struct ct_error *err);
@@ -223,6 +241,7 @@ static void collect_held(const struct ct_collect_job *job, struct ct_incident *i
 	add_part(job, incident, CT_CUDAGDB_LIVE_HOST, ct_incident_read_host_json, "native-stacks");
 	walk_python(job, incident, &s);
 	join_stacks(job, incident, &s);
+	ct_collect_launches(job, incident);
 	CT_AUTO(ct_auto_close) int dir = open(job->scratch_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	ct_write_file_at(dir, CT_CUDAGDB_LIVE_READ, "", 0, NULL);
 }
@@ -253,6 +272,8 @@ static void collect_dumping(const struct ct_collect_job *job, struct ct_incident
 	ask_agent(job, incident, &s);
 	if (s.has_agent)
 		ask_tensors(job, incident);
+	if (s.has_agent && job->anomaly)
+		ask_anomaly(job, incident);
 	walk_python(job, incident, &s);
 	unwind_dumping(job, incident);
 	merge_stacks(incident, &s);
@@ -266,6 +287,7 @@ static void collect_dumping(const struct ct_collect_job *job, struct ct_incident
 	if (!has_launching(incident) && incident->n_threads)
 		ct_incident_add_note(incident, "which thread launched the kernel is not known: no single thread was at work while the driver wrote its dump");
 	ct_hoststack_add_sources(incident, job->pid);
+	ct_collect_launches(job, incident);
 }
 
 int ct_collect_run(const struct ct_collect_job *job)

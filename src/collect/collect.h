@@ -27,6 +27,10 @@ struct ct_collect_job {
 	const char *dump_path;
 	bool keep_dump;  // as scratch_dir/CT_COLLECT_DUMP
 	uint64_t dump_limit_bytes;
+	bool anomaly;                // PyTorch's anomaly detection was asked for
+	const char *record_dir;      // where the agent records launches; NULL: it does not
+	const char *record_missing;  // why not, when it was wanted; NULL: it was not
+	unsigned history;            // launches of the failing kernel's stream to keep
 	bool leave_gpu;  // a session reads the GPU itself
 	bool live;     // engine live: a cuda-gdb of ours holds the process already and has written its part to scratch_dir
 };
@@ -42,6 +46,10 @@ int ct_collect_run(const struct ct_collect_job *job);
 
 // Reads what ct_collect_run() left: the job's incident with all that was found. *ret_incident is the caller's.
 bool ct_collect_read(const char *scratch_dir, struct ct_incident **ret_incident, struct ct_error *err);
+
+// Looks the failing kernel up in the record of launches, after it was read; its own row says how far that went. Nothing when none was wanted.
+// ct_collect_run() does it, except where a session reads the GPU (leave_gpu): then whoever takes the session's part does.
+void ct_collect_launches(const struct ct_collect_job *job, struct ct_incident *incident);
 
 // Facts about a process that need no stop: command line, working directory, executable, and the telling environment variables
 // (ranks, CUDA_*, jobs), library versions among the mapped files, the driver's version. Adds a collector row.

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_TABLE_BYTES = 4 << 20, CATALOG_COLUMNS = 17, VALUES_COLUMNS = 12 };
+enum { MAX_TABLE_BYTES = 4 << 20, CATALOG_COLUMNS = 17, VALUES_COLUMNS = 12, CALLS_COLUMNS = 6 };
 
 // ---- Reading -------------------------------------------------------------------------------------------------
 
@@ -35,6 +35,12 @@ static void take_kernel_row(struct ct_catalog *c, char **f)
 		k->names = ct_arena_grow(&c->arena, k->names, &k->n_names, sizeof *k->names);
 		k->names[k->n_names - 1] = name;
 	}
+}
+
+static void take_call_row(struct ct_catalog *c, char **f)
+{
+	c->calls = ct_arena_grow(&c->arena, c->calls, &c->n_calls, sizeof *c->calls);
+	c->calls[c->n_calls - 1] = (struct ct_call_cause){.id = f[0], .error = (uint32_t)strtoul(f[1], NULL, 10), .limit = f[2], .meaning = f[3], .causes = f[4], .check = f[5]};
 }
 
 // Cuts a line at its tabs, empty fields too. False when it has another number of them.
@@ -78,7 +84,8 @@ bool ct_catalog_open(const char *dir, struct ct_catalog **ret_catalog, struct ct
 	CT_AUTO(ct_catalog_auto) struct ct_catalog *c = ct_xrealloc(NULL, sizeof *c);
 	*c = (struct ct_catalog){.arena = CT_ARENA_INIT};
 	if (!read_table(c, dir, "assert-catalog.tsv", CATALOG_COLUMNS, take_catalog_row, err) ||
-	    !read_table(c, dir, "assert-values.tsv", VALUES_COLUMNS, take_kernel_row, err))
+	    !read_table(c, dir, "assert-values.tsv", VALUES_COLUMNS, take_kernel_row, err) ||
+	    !read_table(c, dir, "call-causes.tsv", CALLS_COLUMNS, take_call_row, err))
 		return false;
 	*ret_catalog = c;
 	c = NULL;
@@ -189,5 +196,35 @@ const struct ct_known_kernel *ct_catalog_kernel(const struct ct_catalog *c, cons
 		if (strlen(k->kernel) == name.length && memcmp(k->kernel, name.at, name.length) == 0 && kinds_agree(k->kinds, arguments, n))
 			return k;
 	}
+	return NULL;
+}
+
+// ---- Calls that failed -----------------------------------------------------------------------------------------
+
+static bool is_empty(const struct ct_launch *at)
+{
+	const struct ct_dim3 *g = &at->grid_dim, *b = &at->block_dim;
+	return at->has_dims && !(g->x && g->y && g->z && b->x && b->y && b->z);
+}
+
+static bool row_fits(const struct ct_call_cause *row, const struct ct_failed_call *call)
+{
+	if (row->error != call->error)
+		return false;
+	if (strcmp(row->limit, "-") == 0)
+		return true;
+	if (strcmp(row->limit, "empty") == 0)
+		return is_empty(&call->at);
+	for (size_t i = 0; i < call->n_limits; i++)
+		if (call->limits[i].exceeded && call->limits[i].what && strcmp(call->limits[i].what, row->limit) == 0)
+			return true;
+	return false;
+}
+
+const struct ct_call_cause *ct_catalog_call(const struct ct_catalog *catalog, const struct ct_failed_call *call)
+{
+	for (size_t i = 0; i < catalog->n_calls; i++)
+		if (row_fits(&catalog->calls[i], call))
+			return &catalog->calls[i];
 	return NULL;
 }

@@ -17,12 +17,20 @@ struct ct_known_kernel {
 	size_t n_names;
 };
 
+// A row of call-causes.tsv.
+struct ct_call_cause {
+	const char *id, *limit, *meaning, *causes, *check;
+	uint32_t error;
+};
+
 struct ct_catalog {
 	struct ct_arena arena;
 	struct ct_catalog_row *rows;
 	size_t n_rows;
 	struct ct_known_kernel *kernels;
 	size_t n_kernels;
+	struct ct_call_cause *calls;
+	size_t n_calls;
 };
 
 // The row for this assert; kernel (a demangled name) may be NULL. NULL: none, or several that say different things; *ret_n_equal says which.
@@ -30,6 +38,8 @@ const struct ct_catalog_row *ct_catalog_match(const struct ct_catalog *catalog, 
 					      size_t *ret_n_equal);
 // The row for a kernel with these arguments; NULL: none.
 const struct ct_known_kernel *ct_catalog_kernel(const struct ct_catalog *catalog, const char *kernel, const struct ct_argument *arguments, size_t n);
+// The row for a call that failed; NULL: none.
+const struct ct_call_cause *ct_catalog_call(const struct ct_catalog *catalog, const struct ct_failed_call *call);
 // Is id one of a list "A001,A002"?
 bool ct_catalog_lists(const char *list, const char *id);
 
@@ -50,6 +60,7 @@ void ct_explain_values(struct ct_incident *incident, const struct ct_catalog *ca
 // pointers.c: which tensors the arguments point into.
 void ct_explain_pointers(struct ct_incident *incident);
 // cause.c: fills incident->cause.
+void ct_explain_call(struct ct_incident *incident, const struct ct_call_cause *row);
 void ct_explain_cause(struct ct_incident *incident, const struct ct_catalog_row *row, const struct ct_failed_value *failed);
 
 #endif

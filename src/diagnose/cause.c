@@ -80,6 +80,22 @@ static void add_checks(struct ct_incident *incident, const char *list)
 	}
 }
 
+static void add_often(struct ct_incident *incident, const char *causes)
+{
+	const char *often = ct_arena_printf(&incident->arena, "often: %s", causes);
+	add_check(incident, often, strlen(often));
+}
+
+void ct_explain_call(struct ct_incident *incident, const struct ct_call_cause *row)
+{
+	struct ct_arena *arena = &incident->arena;
+	const char *why = incident->launch.failed_call.why;
+	incident->cause = (struct ct_cause){.present = true, .row = ct_arena_strdup(arena, row->id),
+					    .text = ct_arena_printf(arena, "%s%s%s", row->meaning, why ? ": " : "", why ? why : "")};
+	add_checks(incident, row->check);
+	add_often(incident, row->causes);
+}
+
 void ct_explain_cause(struct ct_incident *incident, const struct ct_catalog_row *row, const struct ct_failed_value *failed)
 {
 	struct ct_arena *arena = &incident->arena;
@@ -88,6 +104,5 @@ void ct_explain_cause(struct ct_incident *incident, const struct ct_catalog_row 
 	add_checks(incident, row->check);
 	if (!*row->causes || strcmp(row->causes, "-") == 0)
 		return;
-	const char *often = ct_arena_printf(arena, "often: %s", row->causes);
-	add_check(incident, often, strlen(often));
+	add_often(incident, row->causes);
 }

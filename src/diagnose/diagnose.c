@@ -217,7 +217,7 @@ void ct_diagnose(struct ct_incident *incident)
 		join(incident);
 	if (incident->kind == CT_FAULT_UNKNOWN && error)
 		ct_incident_add_note(incident, "The kind of fault was not established; the program's first error text: %s", error->text);
-	if (!incident->launch_blocking && incident->n_threads)
+	if (!incident->launch_blocking && incident->n_threads && !(incident->launch.present && incident->launch.certainty == CT_CERTAINTY_UNIQUE))
 		ct_incident_add_note(incident, "CUDA_LAUNCH_BLOCKING=1 was not in force: host stacks, and the program's own traceback, "
 					       "may not be those of the launch.");
 	ct_diagnose_checks(incident);

@@ -59,7 +59,7 @@ void ct_diagnose_checks(struct ct_incident *incident);
 
 // ---- Which values, and why ---------------------------------------------------------------------------------
 
-// assert-catalog.tsv and assert-values.tsv of a folder (ct_data_dir()). On success *ret_catalog is the caller's.
+// assert-catalog.tsv, assert-values.tsv and call-causes.tsv of a folder (ct_data_dir()). On success *ret_catalog is the caller's.
 struct ct_catalog;
 bool ct_catalog_open(const char *dir, struct ct_catalog **ret_catalog, struct ct_error *err);
 void ct_catalog_free(struct ct_catalog *catalog);  // NULL is fine

@@ -14,6 +14,10 @@ void ct_explain(struct ct_incident *incident, const struct ct_catalog *catalog)
 	ct_explain_values(incident, catalog, row, &failed);
 	if (row)
 		ct_explain_cause(incident, row, &failed);
+	const struct ct_failed_call *failed_call = &incident->launch.failed_call;
+	const struct ct_call_cause *call = catalog && incident->kind == CT_FAULT_API_ERROR && failed_call->present ? ct_catalog_call(catalog, failed_call) : NULL;
+	if (call && !row)
+		ct_explain_call(incident, call);
 	if (n_equal > 1)
 		ct_incident_add_note(incident, "The assert's text is that of %zu different checks: what it means was not established.", n_equal);
 }

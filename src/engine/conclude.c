@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "engine/engine_priv.h"
+#include "hoststack/hoststack.h"
 #include "render/render.h"
 #include "report/report.h"
 
@@ -85,12 +86,17 @@ static bool has_cuda_error(const struct ct_incident *incident)
 	return false;
 }
 
-// A fault that nobody trapped can still be in the output: that is a report too, with less in it. *ret_trapped: an assert was seen.
+// A fault that nobody trapped can still be in the output, and a failing call in the record of launches: that is a report too, with less in
+// it. *ret_trapped: an assert was seen.
 static bool make_from_log(struct ct_run *run, bool *ret_trapped)
 {
 	struct ct_incident *incident = ct_run_new_incident(run);
 	ct_loglines_finish(run->lines, incident);
 	*ret_trapped = incident->assertion.present;
+	if (!incident->assertion.present && ct_run_take_failed_call(run, incident)) {
+		ct_hoststack_add_sources(incident, (pid_t)incident->process.pid);
+		return true;
+	}
 	if (!incident->assertion.present && !(has_cuda_error(incident) && run->result.exit_status != 0))
 		return false;
 	ct_incident_add_note(incident, "the driver did not stop the process: this report is made from its output alone");
@@ -202,6 +208,8 @@ void ct_run_deliver(struct ct_run *run)
 	bool written = write_report(run, &path, &err);
 	if (written && run->options->keep_dump)
 		keep_dump(run, path);
+	if (written)
+		ct_run_keep_record(run, path);
 	run->report_id = written ? run->incident->id : NULL;
 	run->report_path = path;
 	if ((!run->options->quiet && !run->session_told) || !written)

@@ -66,6 +66,9 @@ struct ct_run {
 	char *scratch;      // private folder, removed at the end
 	char *agent_dir;    // in it; NULL when there is no agent
 	struct ct_error agent_missing;
+	char *record_dir;            // where the agents write what was launched; NULL: nothing is recorded
+	int record_lock;             // holds that folder, as long as there is one
+	const char *record_missing;  // why not, when it was wanted
 	struct ct_supervisor *supervisor;
 	struct ct_loglines *lines, *fault_lines;  // of our stderr; of the stream that told of the fault, one of redirected[] or NULL
 	struct ct_redirected *redirected[CT_MAX_REDIRECTED];
@@ -123,7 +126,13 @@ void ct_run_rank_ended(struct ct_run *run, int exit_status);
 // setup.c: the private folder, in TMPDIR or where there is room; the agent, left out with run->agent_missing when it cannot be preloaded.
 bool ct_run_make_scratch(struct ct_run *run, struct ct_error *err);
 void ct_run_remove_scratch(struct ct_run *run);
+void ct_run_remove_folder(int parent_fd, const char *name);  // with all that is in it
 void ct_run_find_agent(struct ct_run *run);
+// record.c: the folder for the record of launches, when one is wanted; that there is none is said, and the run goes on.
+void ct_run_start_record(struct ct_run *run);
+// Nothing was trapped: fills incident with the failing call that is worth a report. False: there is none.
+bool ct_run_take_failed_call(struct ct_run *run, struct ct_incident *incident);
+void ct_run_keep_record(const struct ct_run *run, const char *report_path);  // with --keep-record
 
 // session.c: a cuda-gdb session on the terminal.
 // Is there a terminal for one, and an engine? One line when it was asked for and there is no terminal; CT_USAGE when the engine has none.

@@ -283,6 +283,10 @@ void ct_run_collect(struct ct_run *run, pid_t pid)
 		.keep_dump = run->options->keep_dump,
 		.dump_limit_bytes = (uint64_t)run->options->dump_limit_mib << 20,
 		.live = run->engine == &ct_engine_live,
+		.anomaly = run->options->anomaly,
+		.record_dir = run->record_dir,
+		.record_missing = run->record_missing,
+		.history = run->options->history,
 		.leave_gpu = run->interactive && run->gdb.has_gdb_cuda,
 	};
 	ct_run_say(run, "fault in process %d: collecting", (int)pid);
@@ -399,6 +403,8 @@ static int start_and_run(struct ct_run *run)
 {
 	struct ct_error err = CT_ERROR_INIT;
 	const struct ct_supervisor_hooks hooks = {.context = run, .output = on_output, .child_ended = on_child_ended, .may_finish = may_finish};
+	ct_run_start_record(run);
+	ct_run_setenv(run, "CUDATRAP_ANOMALY", run->options->anomaly ? "1" : NULL);
 	if (!run->engine->prepare(run, &err))
 		return ct_run_complain(&err, status_of(&err));
 	const struct ct_supervisor_options options = {

@@ -163,6 +163,7 @@ static void take_gpu(struct ct_run *run)
 	if (!ct_read_file(ct_str_text(&path), CT_INCIDENT_MAX_BYTES, &text, &err) ||
 	    !ct_incident_read_gpu_json(run->incident, ct_str_text(&text), text.length, &err))
 		ct_incident_add_collector(run->incident, "gpu", CT_COLLECTOR_FAILED, 0, ct_arena_strdup(&run->incident->arena, err.text));
+	ct_collect_launches(&run->job, run->incident);
 	ct_run_tell_session(run);
 }
 

@@ -70,6 +70,15 @@ static void remove_tree(int parent, const char *name, int depth)
 void ct_run_remove_scratch(struct ct_run *run)
 {
 	remove_tree(AT_FDCWD, run->scratch, 0);
+	if (!run->record_dir)
+		return;
+	remove_tree(AT_FDCWD, run->record_dir, 0);
+	close(run->record_lock);
+}
+
+void ct_run_remove_folder(int parent_fd, const char *name)
+{
+	remove_tree(parent_fd, name, 0);
 }
 
 // ---- Agent ------------------------------------------------------------------------------------------------------

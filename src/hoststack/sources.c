@@ -97,6 +97,14 @@ static void add_to(struct files *files, struct ct_arena *arena, struct ct_host_f
 	}
 }
 
+static void add_to_launches(struct files *files, struct ct_arena *arena, struct ct_launch *launches, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		add_to(files, arena, launches[i].python, launches[i].n_python);
+		add_to(files, arena, launches[i].origin_python, launches[i].n_origin_python);
+	}
+}
+
 void ct_hoststack_add_sources(struct ct_incident *incident, pid_t pid)
 {
 	CT_AUTO(ct_auto_free) struct files *files = ct_xrealloc(NULL, sizeof *files);
@@ -107,6 +115,9 @@ void ct_hoststack_add_sources(struct ct_incident *incident, pid_t pid)
 		add_to(files, &incident->arena, incident->threads[i].frames, incident->threads[i].n_frames);
 		add_to(files, &incident->arena, incident->threads[i].python, incident->threads[i].n_python);
 	}
+	add_to_launches(files, &incident->arena, incident->launch.candidates, incident->launch.n_candidates);
+	add_to_launches(files, &incident->arena, incident->launch.history, incident->launch.n_history);
+	add_to_launches(files, &incident->arena, &incident->launch.failed_call.at, incident->launch.failed_call.present ? 1 : 0);
 	for (size_t i = 0; i < files->n; i++)
 		ct_str_done(&files->rows[i].text);
 }

@@ -261,6 +261,71 @@ static const struct ct_field host_frame_fields[] = {
 TABLE(host_frame_table, host_frame_fields);
 #undef S
 
+#define S struct ct_launch
+static const struct ct_field launch_fields[] = {
+	{"name", CT_FIELD_TEXT, AT(name)},
+	{"symbol", CT_FIELD_TEXT, AT(symbol)},
+	{"graph", CT_FIELD_BOOL, AT(graph)},
+	{"grid_dim", CT_FIELD_DIM3, AT(grid_dim), HAS(has_dims)},
+	{"block_dim", CT_FIELD_DIM3, AT(block_dim), HAS(has_dims)},
+	{"cluster_dim", CT_FIELD_DIM3, AT(cluster_dim), HAS(has_cluster)},
+	{"shared_bytes", CT_FIELD_U32, AT(shared_bytes), OMIT_ZERO},
+	{"stream", CT_FIELD_HEX, AT(stream), REQUIRED},
+	{"stream_of_thread", CT_FIELD_BOOL, AT(stream_of_thread)},
+	{"tid", CT_FIELD_I64, AT(tid), OMIT_ZERO},
+	{"seconds_before", CT_FIELD_REAL, AT(seconds_before), HAS(has_seconds_before)},
+	{"count", CT_FIELD_COUNT, AT(count), REQUIRED},
+	{"pending", CT_FIELD_BOOL, AT(pending)},
+	{"arguments_equal", CT_FIELD_BOOL, AT(arguments_equal)},
+	{"backward", CT_FIELD_BOOL, AT(backward)},
+	{"origin", WORD(ct_launch_origin_words), AT(origin), OMIT_ZERO},
+	{"python", ROWS(python, host_frame_table)},
+	{"native", ROWS(native, host_frame_table)},
+	{"origin_python", ROWS(origin_python, host_frame_table)},
+};
+TABLE(launch_table, launch_fields);
+#undef S
+
+#define S struct ct_limit
+static const struct ct_field limit_fields[] = {
+	{"what", CT_FIELD_TEXT, AT(what), REQUIRED},
+	{"asked", CT_FIELD_I64, AT(asked), REQUIRED},
+	{"limit", CT_FIELD_I64, AT(limit), REQUIRED},
+	{"exceeded", CT_FIELD_BOOL, AT(exceeded)},
+};
+TABLE(limit_table, limit_fields);
+#undef S
+
+#define S struct ct_failed_call
+static const struct ct_field failed_call_fields[] = {
+	{"call", CT_FIELD_TEXT, AT(call), REQUIRED},
+	{"error", CT_FIELD_U32, AT(error), REQUIRED},
+	{"error_name", CT_FIELD_TEXT, AT(error_name)},
+	{"why", CT_FIELD_TEXT, AT(why)},
+	{"limits", ROWS(limits, limit_table), .limit = CT_MAX_LIMITS},
+	{"later", CT_FIELD_COUNT, AT(n_later), OMIT_ZERO},
+	{"sticky", CT_FIELD_BOOL, AT(sticky)},
+	{"went_on", CT_FIELD_BOOL, AT(went_on)},
+	{"ignored", CT_FIELD_BOOL, AT(ignored)},
+	{"is_launch", CT_FIELD_BOOL, AT(is_launch)},
+	{"at", OBJECT(launch_table), AT(at)},
+};
+TABLE(failed_call_table, failed_call_fields);
+#undef S
+
+#define S struct ct_launched
+static const struct ct_field launched_fields[] = {
+	{"certainty", WORD(ct_certainty_words), AT(certainty), REQUIRED},
+	{"why", CT_FIELD_TEXT, AT(why)},
+	{"candidates", ROWS(candidates, launch_table), .limit = CT_MAX_CANDIDATES},
+	{"candidates_cut", CT_FIELD_BOOL, AT(candidates_cut)},
+	{"history", ROWS(history, launch_table), .limit = CT_MAX_LAUNCH_HISTORY},
+	{"recorded", CT_FIELD_COUNT, AT(n_recorded), OMIT_ZERO},
+	{"failed_call", OBJECT(failed_call_table), AT(failed_call), HAS(failed_call.present)},
+};
+TABLE(launched_table, launched_fields);
+#undef S
+
 #define S struct ct_host_thread
 static const struct ct_field host_thread_fields[] = {
 	{"tid", CT_FIELD_I64, AT(tid), REQUIRED},
@@ -385,6 +450,7 @@ static const struct ct_field incident_fields[] = {
 	{"seconds_to_report", CT_FIELD_REAL, AT(seconds_to_report), HAS(has_seconds_to_report)},
 	{"process", OBJECT(process_table), AT(process), .flags = CT_FIELD_HOST_PART},
 	{"gpu", OBJECT(gpu_table), AT(gpu), HAS(gpu.present), .flags = CT_FIELD_GPU_PART},
+	{"launch", OBJECT(launched_table), AT(launch), HAS(launch.present)},
 	{"assert", OBJECT(assert_table), AT(assertion), HAS(assertion.present), .flags = CT_FIELD_GPU_PART},
 	{"values", ROWS(values, value_table), .flags = CT_FIELD_GPU_PART},
 	{"cause", OBJECT(cause_table), AT(cause), HAS(cause.present)},

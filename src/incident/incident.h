@@ -14,6 +14,8 @@
 #include <stdio.h>
 
 #include "base/base.h"
+#include "incident/coordinates.h"
+#include "incident/launch.h"
 
 // Raised by one when a reader of the old form would misread the new one.
 #define CT_INCIDENT_VERSION 1
@@ -74,24 +76,6 @@ bool ct_fault_kind_parse(const char *word, enum ct_fault_kind *ret_kind);
 // NULL for a number that is not in the table: show the number then.
 const char *ct_exception_word(uint32_t code);
 const char *ct_exception_text(uint32_t code);
-
-struct ct_dim3 {
-	uint32_t x, y, z;
-};
-
-struct ct_gridpos {  // software coordinates
-	struct ct_dim3 block, thread;
-};
-
-struct ct_hwpos {  // hardware coordinates; they mean nothing to most readers, and everything to some
-	uint32_t device, sm, warp, lane;
-};
-
-// first..last in x-fastest order, all of them: count = distance + 1.
-struct ct_dim3_run {
-	struct ct_dim3 first, last;
-	uint64_t count;
-};
 
 struct ct_lane {
 	struct ct_gridpos at;
@@ -376,7 +360,7 @@ const char *ct_collector_status_word(enum ct_collector_status status);
 bool ct_collector_status_parse(const char *word, enum ct_collector_status *ret_status);
 
 struct ct_collector {
-	const char *name;  // "gpu", "native-stacks", "python-agent", "python-walk", "tensors", "log", "environment"
+	const char *name;  // "gpu", "native-stacks", "python-agent", "python-walk", "tensors", "launches", "anomaly", "log", "environment"
 	enum ct_collector_status status;
 	double milliseconds;
 	const char *detail;  // one line; why it failed, what to do. NULL when all is said by "ok"
@@ -544,6 +528,7 @@ struct ct_incident {
 
 	struct ct_process process;
 	struct ct_gpu gpu;
+	struct ct_launched launch;  // who launched the kernel, or made the call that failed; from the record of launches
 	struct ct_assert assertion;
 	struct ct_value *values;  // locals that the debugger read, then what diagnosis established
 	size_t n_values;
@@ -614,5 +599,7 @@ bool ct_incident_read_tensors_json(struct ct_incident *incident, const char *tex
 // Stable over runs, addresses, ranks: 16 hex digits of a hash over kind, kernel, assert and user frames. In the arena.
 // doc/signature.md says what goes in and what does not.
 const char *ct_incident_signature(struct ct_incident *incident);
+// A function's name as the signature normalises it: equal for one kernel whichever tool demangled its name. Appended to ret_key.
+void ct_incident_function_key(const char *name, struct ct_str *ret_key);
 
 #endif

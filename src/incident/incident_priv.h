@@ -12,7 +12,8 @@ struct ct_words {
 };
 
 extern const struct ct_words ct_fault_kind_words, ct_group_reason_words, ct_log_kind_words, ct_frame_kind_words, ct_collector_status_words,
-	ct_ending_words, ct_argument_kind_words, ct_tensor_role_words, ct_check_kind_words, ct_check_status_words;
+	ct_ending_words, ct_argument_kind_words, ct_tensor_role_words, ct_check_kind_words, ct_check_status_words,
+	ct_certainty_words, ct_launch_origin_words;
 
 // The tables of fields.c say once, for writer and reader, where in a struct a key's value lives.
 enum ct_field_type {

@@ -141,6 +141,8 @@ static const char *const argument_kinds[] = {CT_ARGUMENT_KINDS(X)};
 static const char *const tensor_roles[] = {CT_TENSOR_ROLES(X)};
 static const char *const check_kinds[] = {CT_CHECK_KINDS(X)};
 static const char *const check_statuses[] = {CT_CHECK_STATUSES(X)};
+static const char *const certainties[] = {CT_CERTAINTIES(X)};
+static const char *const origins[] = {CT_LAUNCH_ORIGINS(X)};
 #undef X
 SET(ct_fault_kind_words, fault_kinds);
 SET(ct_group_reason_words, group_reasons);
@@ -152,6 +154,8 @@ SET(ct_argument_kind_words, argument_kinds);
 SET(ct_tensor_role_words, tensor_roles);
 SET(ct_check_kind_words, check_kinds);
 SET(ct_check_status_words, check_statuses);
+SET(ct_certainty_words, certainties);
+SET(ct_launch_origin_words, origins);
 
 WORD_FUNCTIONS(ct_fault_kind, ct_fault_kind, ct_fault_kind_words);
 WORD_FUNCTIONS(ct_group_reason, ct_group_reason, ct_group_reason_words);
@@ -163,6 +167,8 @@ WORD_FUNCTIONS(ct_argument_kind, ct_argument_kind, ct_argument_kind_words);
 WORD_FUNCTIONS(ct_tensor_role, ct_tensor_role, ct_tensor_role_words);
 WORD_FUNCTIONS(ct_check_kind, ct_check_kind, ct_check_kind_words);
 WORD_FUNCTIONS(ct_check_status, ct_check_status, ct_check_status_words);
+WORD_FUNCTIONS(ct_certainty, ct_certainty, ct_certainty_words);
+WORD_FUNCTIONS(ct_launch_origin, ct_launch_origin, ct_launch_origin_words);
 
 const char *ct_fault_kind_headline(enum ct_fault_kind kind)
 {

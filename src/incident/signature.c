@@ -3,11 +3,14 @@
 // FNV-1a, 64 bits (http://www.isthe.com/chongo/tech/comp/fnv/), over these texts in this order, each followed by a 0x1f byte:
 //   1. the word of the fault's kind: "assert"
 //   2. the kernel's name, normalised (below); its symbol when it has no name; "" for neither
+//      Of a call that failed, as the record of launches has it: the kernel that it launched, then the call's name, then its error number.
 //   3. the assert's expression, white space collapsed, and the base name of its file; "" when unknown
 //   4. the innermost three user frames of the launching thread (the first thread, when none is marked):
 //      Python: base name of the file and the function, where the file is neither in site-packages, dist-packages or lib/python* nor
 //      <frozen ...>; of the merged stack, else of the Python stack beside it. A thread without any Python frame: the function of native
 //      frames outside our agent, libcuda, libcudart, libc, libpthread and the loader; where no symbol covers it, the library's name up to ".so".
+//      When launches did not wait for their kernels, the thread has gone on by then: of a launch that is known to be the one, its recorded
+//      Python frames stand in for the thread's, and give the signature that a run with waiting launches gives. The same of a failing call.
 // Not in it: line numbers (an edit above the fault moves them), addresses, positions, processes, ranks, versions, exception codes
 // (driver and dump say lane or warp for one and the same fault).
 //
@@ -120,6 +123,11 @@ static void add_function(struct ct_str *out, const char *name)
 	}
 }
 
+void ct_incident_function_key(const char *name, struct ct_str *ret_key)
+{
+	add_function(ret_key, name);
+}
+
 static void hash_function(uint64_t *hash, const char *name)
 {
 	CT_AUTO(ct_auto_str) struct ct_str text = CT_STR_INIT;
@@ -217,17 +225,37 @@ static const struct ct_host_thread *launching_thread(const struct ct_incident *i
 	return incident->n_threads ? &incident->threads[0] : NULL;
 }
 
+// The recorded launch whose frames stand in for the thread's; NULL: none.
+static const struct ct_launch *recorded_launch(const struct ct_incident *incident)
+{
+	const struct ct_launched *l = &incident->launch;
+	if (!l->present || incident->launch_blocking)
+		return NULL;
+	if (l->certainty == CT_CERTAINTY_UNIQUE && l->n_candidates && l->candidates[0].n_python)
+		return &l->candidates[0];
+	return l->failed_call.present && incident->kind == CT_FAULT_API_ERROR && !incident->n_threads && l->failed_call.at.n_python ? &l->failed_call.at : NULL;
+}
+
 const char *ct_incident_signature(struct ct_incident *incident)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 	const struct ct_kernel *kernel = &incident->gpu.kernel;
 	const struct ct_assert *assertion = &incident->assertion;
 	hash_text(&hash, ct_fault_kind_word(incident->kind));
-	hash_function(&hash, kernel->name ? kernel->name : kernel->symbol ? kernel->symbol : "");
+	const struct ct_failed_call *call = incident->kind == CT_FAULT_API_ERROR && incident->launch.failed_call.present ? &incident->launch.failed_call : NULL;
+	const char *of_call = call && call->at.name ? call->at.name : "";
+	hash_function(&hash, kernel->name ? kernel->name : kernel->symbol ? kernel->symbol : of_call);
+	if (call) {
+		hash_text(&hash, call->call);
+		hash_text(&hash, ct_arena_printf(&incident->arena, "%" PRIu32, call->error));
+	}
 	hash_collapsed(&hash, assertion->expression ? assertion->expression : "");
 	hash_text(&hash, assertion->file ? ct_basename(assertion->file) : "");
 	const struct ct_host_thread *thread = launching_thread(incident);
-	if (thread)
+	const struct ct_launch *launch = recorded_launch(incident);
+	if (launch)
+		hash_frames(&hash, launch->python, launch->n_python, is_user_python);
+	else if (thread)
 		hash_thread(&hash, thread);
 	return ct_arena_printf(&incident->arena, "%016" PRIx64, hash);
 }

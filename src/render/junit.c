@@ -87,7 +87,11 @@ static const char *case_name(struct ct_page *page)
 {
 	const struct ct_incident *in = page->incident;
 	const char *name = in->gpu.has_kernel ? in->gpu.kernel.name : in->assertion.present ? in->assertion.function : NULL;
-	return name && *name ? ct_name_bare(&page->arena, ct_page_flat(page, name)) : "kernel not known";
+	if (!name && in->kind == CT_FAULT_API_ERROR && in->launch.failed_call.present)
+		name = in->launch.failed_call.at.name ? in->launch.failed_call.at.name : in->launch.failed_call.call;
+	// A name of blanks is none.
+	const char *flat = ct_page_flat(page, name);
+	return flat && *flat ? ct_name_bare(&page->arena, flat) : "kernel not known";
 }
 
 static void write_suite(struct ct_page *page, struct ct_markup *m)

@@ -53,6 +53,11 @@ struct ct_launch_place ct_launch_place(struct ct_page *page)
 	const struct ct_incident *in = page->incident;
 	const struct ct_host_thread *t = ct_render_main_thread(in);
 	struct ct_launch_place p = {.path = NULL, .line = 1};
+	const struct ct_launch *recorded = ct_text_recorded(in);
+	if (recorded && (find_user(page, recorded->python, recorded->n_python, &p) || find_user(page, recorded->origin_python, recorded->n_origin_python, &p))) {
+		p.is_launch = true;
+		return p;
+	}
 	if (t && (find_user(page, t->frames, t->n_frames, &p) || find_user(page, t->python, t->n_python, &p))) {
 		p.is_launch = ct_text_is_launch(page, t);
 		return p;

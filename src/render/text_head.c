@@ -21,6 +21,8 @@ static const char *what_happened(struct ct_page *page)
 		return exception;
 	if (in->kind == CT_FAULT_EXCEPTION && g && g->has_exception)
 		return ct_arena_printf(&page->arena, "GPU exception %" PRIu32, g->exception);
+	if (in->kind == CT_FAULT_API_ERROR && in->launch.failed_call.present && in->launch.failed_call.call)
+		return ct_arena_printf(&page->arena, "failing CUDA call %s", ct_page_flat(page, in->launch.failed_call.call));
 	const char *api = in->kind == CT_FAULT_API_ERROR && in->n_threads ? ct_text_api_call(page, &in->threads[0]) : NULL;
 	if (api)
 		return ct_arena_printf(&page->arena, "failing CUDA call %s", api);
@@ -33,6 +35,8 @@ static const char *where_name(const struct ct_page *page)
 	const struct ct_incident *in = page->incident;
 	if (in->gpu.has_kernel && in->gpu.kernel.name)
 		return in->gpu.kernel.name;
+	if (in->kind == CT_FAULT_API_ERROR && in->launch.failed_call.present)
+		return in->launch.failed_call.at.name;
 	return in->assertion.present ? in->assertion.function : NULL;
 }
 
@@ -213,6 +217,10 @@ static void add_api_error(struct ct_page *page, struct ct_rows *rows)
 	const struct ct_incident *in = page->incident;
 	if (in->kind != CT_FAULT_API_ERROR)
 		return;
+	if (in->launch.failed_call.present) {
+		ct_text_failed_call(page, rows);
+		return;
+	}
 	for (size_t i = 0; i < in->n_log; i++) {
 		if (in->log[i].kind == CT_LOG_CUDA_ERROR) {
 			ct_rows_add(page, rows, "error", CT_RED, in->log[i].text);
@@ -282,7 +290,9 @@ struct ct_rows ct_text_fact_rows(struct ct_page *page)
 		ct_text_place(page, &rows, first_group(page), "at");
 	if (page->incident->kind == CT_FAULT_HANG)
 		ct_text_other_groups(page, &rows);
-	if (!page->incident->gpu.has_kernel && where_name(page))
+	if (page->incident->kind != CT_FAULT_API_ERROR)
+		ct_text_failed_call(page, &rows);
+	if (!page->incident->gpu.has_kernel && page->incident->assertion.present && where_name(page))
 		ct_rows_add(page, &rows, "kernel", CT_PLAIN, "not known: the name above is the function that the assert line gives");
 	return rows;
 }
@@ -310,6 +320,7 @@ void ct_text_details(struct ct_page *page)
 		ct_text_other_groups(page, &rows);
 	add_other_kernels(page, &rows);
 	ct_text_arguments(page, &rows);
+	ct_text_limits(page, &rows);
 	if (rows.n == 0)
 		return;
 	ct_page_heading(page, "The fault in detail");

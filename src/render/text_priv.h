@@ -67,6 +67,17 @@ struct ct_stack_line ct_text_frame(struct ct_page *page, const struct ct_host_fr
 // The CUDA function that the thread is in, as a program calls it ("cudaLaunchKernel"); NULL when in none.
 const char *ct_text_api_call(struct ct_page *page, const struct ct_host_thread *thread);
 
+// The telling lines of any frames, innermost first.
+void ct_text_stack(struct ct_page *page, const struct ct_host_frame *frames, size_t n);
+
+// text_launch.c: what the record of launches tells.
+// The launch, or the failing call, whose frames stand for the host stack; NULL: the stack itself is the better source, or nothing is known.
+const struct ct_launch *ct_text_recorded(const struct ct_incident *incident);
+bool ct_text_launch(struct ct_page *page);  // false: it has nothing to say, and nothing was shown
+void ct_text_history(struct ct_page *page);
+void ct_text_failed_call(struct ct_page *page, struct ct_rows *rows);
+void ct_text_limits(struct ct_page *page, struct ct_rows *rows);
+
 // text_rest.c: what came later, the output, the run, what is not known, the last line.
 void ct_text_later(struct ct_page *page);
 void ct_text_log(struct ct_page *page);

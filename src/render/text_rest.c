@@ -251,6 +251,8 @@ const char *ct_text_collector(const char *name)
 		{"python-agent", "Python stacks, asked from inside the process"},
 		{"python-walk", "Python stacks, read from outside"},
 		{"tensors", "tensors of the Python frames"},
+		{"launches", "the record of launches"},
+		{"anomaly", "PyTorch's anomaly detection"},
 		{"notes", "progress that the program noted"},
 		{"log", "the target's output"},
 		{"environment", "environment and versions"},

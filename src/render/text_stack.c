@@ -329,6 +329,13 @@ static void print_thread(struct ct_page *page, const struct ct_host_thread *t)
 		ct_page_wrap(page, 2, 2, CT_DIM, 4, ct_arena_printf(&page->arena, "Python and native frames are not merged: %s", t->merge_note));
 }
 
+void ct_text_stack(struct ct_page *page, const struct ct_host_frame *frames, size_t n)
+{
+	struct lines lines = {NULL, 0};
+	add_stack(page, &lines, frames, n, 0);
+	print_lines(page, &lines);
+}
+
 static const char *thread_text(struct ct_page *page, const struct ct_host_thread *t)
 {
 	if (t->name && *t->name)
@@ -340,10 +347,13 @@ static const char *thread_text(struct ct_page *page, const struct ct_host_thread
 static void print_caveats(struct ct_page *page, const struct ct_host_thread *t)
 {
 	const struct ct_incident *in = page->incident;
-	if (t->launching && !in->launch_blocking && in->kind != CT_FAULT_API_ERROR)
+	bool recorded = ct_text_recorded(in) != NULL;
+	if (!recorded && in->launch.present && !in->launch_blocking && !in->launch.n_candidates && in->launch.why)
+		ct_page_wrap(page, 2, 4, CT_PLAIN, 4, ct_arena_printf(&page->arena, "The record of launches does not tell: %s.", in->launch.why));
+	if (t->launching && !recorded && !in->launch_blocking && in->kind != CT_FAULT_API_ERROR)
 		ct_page_wrap(page, 2, 2, CT_PLAIN, 0,
 			     "Not necessarily the launch: CUDA_LAUNCH_BLOCKING was not in force, so this is where the thread stood when the fault was noticed.");
-	if (!t->launching)
+	if (!t->launching && !recorded)
 		ct_page_wrap(page, 2, 2, CT_PLAIN, 0, "Which thread launched the kernel was not established; this one is shown because it tells most.");
 	if (t->launching && t->why_launching)
 		ct_page_wrap(page, 2, 4, CT_DIM, 4, ct_arena_printf(&page->arena, "%s, known by: %s", thread_text(page, t), t->why_launching));
@@ -412,6 +422,11 @@ static void print_other_threads(struct ct_page *page, const struct ct_host_threa
 void ct_text_stacks(struct ct_page *page)
 {
 	const struct ct_host_thread *t = ct_render_main_thread(page->incident);
+	bool recorded = ct_text_launch(page);
+	if (!t && recorded) {
+		ct_text_history(page);
+		return;
+	}
 	if (!t) {
 		ct_page_heading(page, "Launched from");
 		ct_page_wrap(page, 2, 2, CT_PLAIN, 0, "not known: no host stack was read");
@@ -421,4 +436,5 @@ void ct_text_stacks(struct ct_page *page)
 	print_thread(page, t);
 	print_caveats(page, t);
 	print_other_threads(page, t);
+	ct_text_history(page);
 }

@@ -60,6 +60,8 @@ static const char *detail_of(const struct ct_incident *incident)
 	const struct ct_gpu *gpu = &incident->gpu;
 	if (incident->assertion.present)
 		return incident->assertion.expression;
+	if (incident->kind == CT_FAULT_API_ERROR && incident->launch.failed_call.present)
+		return incident->launch.failed_call.why ? incident->launch.failed_call.why : incident->launch.failed_call.error_name;
 	if (gpu->n_groups && gpu->groups[0].has_exception)
 		return ct_exception_text(gpu->groups[0].exception);
 	return first_error(incident);
@@ -69,6 +71,8 @@ static const char *kernel_of(struct ct_arena *arena, const struct ct_incident *i
 {
 	const struct ct_kernel *k = &incident->gpu.kernel;
 	const char *name = incident->gpu.has_kernel && k->name ? k->name : incident->assertion.present ? incident->assertion.function : NULL;
+	if (!name && incident->kind == CT_FAULT_API_ERROR && incident->launch.failed_call.present)
+		name = incident->launch.failed_call.at.name;
 	if (name)
 		return ct_report_line(arena, ct_render_kernel_word(arena, name));
 	return incident->gpu.has_kernel ? ct_report_line(arena, k->symbol) : NULL;

@@ -1,12 +1,7 @@
-"""A small training loop on demand: many short kernels, the worst case for whoever stands beside each launch.
-
-Reads numbers of steps from standard input, one a line, and prints the seconds they took.
-"""
-import sys
-import time
-
+"""A small training loop on demand: many short kernels, the worst case for whoever stands beside each launch. See train_loop.py."""
 import torch
 import torch.nn as nn
+from train_loop import serve
 
 torch.manual_seed(0)
 layers = [nn.Linear(256, 256) for _ in range(16)]
@@ -23,13 +18,4 @@ def step():
     optimizer.step()
 
 
-for _ in range(50):
-    step()
-torch.cuda.synchronize()
-print("ready", flush=True)
-for line in sys.stdin:
-    start = time.perf_counter()
-    for _ in range(int(line)):
-        step()
-    torch.cuda.synchronize()
-    print(time.perf_counter() - start, flush=True)
+serve(step, 50)

@@ -34,7 +34,26 @@ tests_cli_agent_gate_CFLAGS = $(AGENT_TEST_CFLAGS)
 tests_cli_agent_gate_LDFLAGS = -pthread -rdynamic
 tests_cli_agent_gate_LDADD = -ldl
 
-TESTS += tests/cli/agent_gate.py
-EXTRA_DIST += tests/cli/agent_gate.py
+TESTS += tests/cli/agent_gate.py tests/cli/agent_record.py
+EXTRA_DIST += tests/cli/agent_gate.py tests/cli/agent_record.py
 TESTS += tests/cli/agent.py tests/cli/agent_tensors.py
 EXTRA_DIST += tests/cli/agent.py tests/cli/agent_lab.py tests/cli/agent_tensors.py tests/cli/fake_torch.py
+
+# The launch recorder.
+check_PROGRAMS += tests/cli/agent_launches
+tests_cli_agent_launches_SOURCES = tests/cli/agent_launches.c
+tests_cli_agent_launches_LDADD = $(CT_LIBS)
+
+check_PROGRAMS += tests/cli/agent-libtorch.so
+tests_cli_agent_libtorch_so_SOURCES = tests/cli/agent_libtorch.c
+tests_cli_agent_libtorch_so_CFLAGS = $(AGENT_TEST_CFLAGS)
+tests_cli_agent_libtorch_so_LDFLAGS = -shared -Wl,-soname,libtorch_cpu.so
+
+# The recorder's own sources under ThreadSanitizer, whatever the rest is built with. Fences are beyond it, which gcc warns of: hence -w.
+check_PROGRAMS += tests/cli/agent_record_race
+tests_cli_agent_record_race_SOURCES = tests/cli/agent_record_race.c src/agent/record.c src/agent/record_capture.c src/agent/record_driver.c \
+	src/agent/record_python.c src/agent/record_table.c src/agent/record_torch.c src/pylayout/layout.c
+tests_cli_agent_record_race_CFLAGS = -std=c17 -w -fsanitize=thread
+tests_cli_agent_record_race_LDFLAGS = -fsanitize=thread -pthread
+tests_cli_agent_record_race_LDADD = -ldl
+TESTS += tests/cli/agent_record_race

@@ -161,6 +161,50 @@ sys.exit(7)
         equal(target.wait(PATIENCE_S), 7)
 
 
+# list.insert stands for the switch: a function in C of two arguments that tells whether it was called, and with what.
+ANOMALY_BODY = '''
+import ctypes, json, sys, time, types
+cuda = ctypes.CDLL("libcuda.so.1")
+cuda.cuInit(0)
+print("1", flush=True)
+sys.stdin.readline()
+calls = []
+torch = types.ModuleType("torch")
+torch.set_anomaly_enabled = lambda *arguments: calls.append("code of the program's")
+sys.modules["torch"] = torch
+print("2", flush=True)
+sys.stdin.readline()
+torch.set_anomaly_enabled = calls.insert
+while WAIT and not calls:
+    time.sleep(0.01)
+print(json.dumps(calls), flush=True)
+sys.stdin.readline()
+'''
+
+
+def check_anomaly(python: str) -> None:
+    with lab() as l:
+        target = l.start_python(python, ANOMALY_BODY.replace("WAIT", "True"), env=l.environment(CUDATRAP_ANOMALY="1"))
+        equal(read_json(target), 1)
+        equal(json.loads(l.ask(target.pid, "anomaly"))["anomaly"], "PyTorch is not imported")
+        tell(target)
+        equal(read_json(target), 2)
+        equal(json.loads(l.ask(target.pid, "anomaly"))["anomaly"], "PyTorch is not imported yet, or has no such switch")
+        tell(target)
+        equal(read_json(target), [False])  # insert(True, False): without the search for NaNs
+
+
+def check_anomaly_unwanted(python: str) -> None:
+    with lab() as l:
+        target = l.start_python(python, ANOMALY_BODY.replace("WAIT", "False"))
+        equal(read_json(target), 1)
+        tell(target)
+        equal(read_json(target), 2)
+        tell(target)
+        equal(read_json(target), [])
+        equal(json.loads(l.ask(target.pid, "anomaly"))["anomaly"], "on")
+
+
 def check_finalizing(python: str) -> None:
     body = '''
 import ctypes
@@ -547,6 +591,8 @@ def list_cases() -> List[Tuple[str, Callable[[], None]]]:
         add(label + "a deep stack is cut", check_deep_recursion, python)
         add(label + "the GIL not to be had", check_gil_held, python)
         add(label + "shutting down", check_finalizing, python)
+        add(label + "anomaly detection is turned on once PyTorch is there", check_anomaly, python)
+        add(label + "anomaly detection is left alone", check_anomaly_unwanted, python)
         add(label + "an error in Python stays inside", check_python_error, python)
         add(label + "a forked child starts anew", check_fork, python)
     python = pythons[-1][0]

@@ -2,6 +2,7 @@
 include tests/cli/agent.mk
 include tests/cli/hoststack.mk
 include tests/cli/supervisor.mk
+include tests/cli/launches.mk
 include tests/cli/shell.mk
 
 # The whole front-end, with stand-ins for the driver and for cuda-gdb.

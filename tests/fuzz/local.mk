@@ -6,3 +6,4 @@ include tests/fuzz/cudagdb.mk
 include tests/fuzz/gpucore.mk
 include tests/fuzz/store.mk
 include tests/fuzz/render.mk
+include tests/fuzz/recorder.mk

@@ -10,6 +10,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 import re
@@ -24,12 +25,14 @@ from typing import Any, Dict, List, Optional, Tuple
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from check_python import check_python  # noqa: E402
 import check_sessions  # noqa: E402
+import launch_cases  # noqa: E402
 
 TOP_SRC = Path(os.environ.get("top_srcdir", Path(__file__).resolve().parents[2]))
 TOP_BUILD = Path(os.environ.get("top_builddir", "."))
 KERNELS = ["assert_blocks", "graph_assert", "illegal_address", "launch_configuration", "misaligned_address", "shared_range", "stack_overflow", "trap"]
 BUILDS = ["rel", "line", "dbg"]
 RUN_TIMEOUT = 60
+LAUNCH_TIMEOUT = 180  # a first torch.compile takes its time
 
 Incident = Dict[str, Any]
 
@@ -58,7 +61,8 @@ class Checks:
 class Run:
     """One run of cudatrap: what came out, and the incident if one was written."""
 
-    def __init__(self, command: List[str], options: List[str], env: Optional[Dict[str, str]] = None, attach: int = 0, front: Tuple[str, ...] = ()) -> None:
+    def __init__(self, command: List[str], options: List[str], env: Optional[Dict[str, str]] = None, attach: int = 0, front: Tuple[str, ...] = (),
+                 patience: int = RUN_TIMEOUT) -> None:
         self.dir = Path(tempfile.mkdtemp(prefix="check-gpu-"))
         full = [str(TOP_BUILD / "cudatrap"), *options, "--report-dir", str(self.dir / "reports"), "--", *command]
         if attach:
@@ -67,11 +71,11 @@ class Run:
         start = time.monotonic()
         process = subprocess.Popen(full, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, env={**os.environ, **(env or {})})
         try:
-            out, err = process.communicate(timeout=RUN_TIMEOUT)
+            out, err = process.communicate(timeout=patience)
         except subprocess.TimeoutExpired:  # a run that hangs fails its checks; its tree must not stay
             process.terminate()
             out, err = process.communicate()
-            err += b"\n(check_gpu: ended after %d s)\n" % RUN_TIMEOUT
+            err += b"\n(check_gpu: ended after %d s)\n" % patience
         self.seconds = time.monotonic() - start
         self.status = process.returncode
         self.out = out.decode(errors="replace")
@@ -291,6 +295,74 @@ def check_own_ending(checks: Checks) -> None:
                      f"own ending: as the plain run, {' '.join(options)}", f"status {run.status} {ending}\n{run.out}\n{run.err}")
 
 
+def lines_of(frames: List[Dict[str, Any]], script: Path) -> List[str]:
+    return [str(f.get("line")) for f in frames if os.path.basename(str(f.get("file"))) == script.name]
+
+
+def missing_module(names: List[str]) -> str:
+    for name in names:
+        try:
+            if importlib.util.find_spec(name) is None:
+                return name
+        except (ImportError, ValueError):
+            return name
+    return ""
+
+
+def check_launch(checks: Checks, case: str, engine: str, record: Optional[Path], options: Optional[List[str]] = None) -> None:
+    """--async must name the line that launched the failing kernel, whatever the host did meanwhile."""
+    script = TOP_SRC / "tests" / "gpu" / "launch_cases.py"
+    name = f"{engine} --async {case}"
+    missing = missing_module(launch_cases.NEEDS.get(case, ["torch"]))
+    if missing:
+        print(f"# {name}: not run, {missing} is not installed here")
+        return
+    run = Run([sys.executable, str(script), case], ["--engine", engine, "--async", *(options or [])], patience=LAUNCH_TIMEOUT)
+    i = run.incident or {}
+    launch = i.get("launch", {})
+    detail = f"status {run.status}\n{json.dumps(launch)[:3000]}\n{json.dumps(i.get('collectors'))}\n{run.out}\n{run.err}"
+    checks.check(run.status == 99 and bool(launch), f"{name}: status 99, and a launch was looked for", detail)
+    if not launch:
+        return
+    candidates = launch.get("candidates", [])
+    checks.check(launch.get("certainty") == "unique", f"{name}: one place", detail)
+    for key, frames in (("line", "python"), ("origin", "origin_python")):
+        for wanted in run.expects(key):
+            found = [lines_of(c.get(frames, []), script)[:1] for c in candidates]
+            checks.check([wanted] in found, f"{name}: {key} {wanted} is among the candidates", detail)
+            checks.check(found[:1] == [[wanted]], f"{name}: {key} {wanted} is the first", detail)
+    if launch.get("certainty") == "unique":
+        checks.check("CUDA_LAUNCH_BLOCKING=1 was not in force" not in run.err, f"{name}: no word of stacks that are not the launch", detail)
+    checks.check(len(launch.get("history", [])) > 1, f"{name}: what went before on the stream", detail)
+    if record:
+        keep(run, record / f"{engine}-async-{case}")
+
+
+def check_launches(checks: Checks, only: str, record: Optional[Path]) -> None:
+    for case in launch_cases.CASES:
+        if not only or only in f"launches {case}":
+            check_launch(checks, case, "wait", record)
+    if not only or only in "launches eager core":
+        check_launch(checks, "eager", "core", record)
+    if not only or only in "launches backward anomaly":
+        check_launch(checks, "backward", "wait", None, ["--anomaly"])
+    if not only or only in "launches failing":
+        check_failing_launch(checks, record)
+
+
+def check_failing_launch(checks: Checks, record: Optional[Path]) -> None:
+    for build in BUILDS:
+        name = f"--record launch_configuration.{build}"
+        run = Run([str(TOP_BUILD / "kernels" / f"launch_configuration.{build}")], ["--record"])
+        call = (run.incident or {}).get("launch", {}).get("failed_call", {})
+        detail = f"status {run.status}\n{json.dumps(call)}\n{run.err}"
+        checks.check(run.status == 1 and (run.incident or {}).get("kind") == "api-error", f"{name}: a report, and the program's status", detail)
+        checks.check("2048" in str(call.get("why")) and "1024" in str(call.get("why")), f"{name}: asked for and allowed", detail)
+        checks.check("nothing" in str(call.get("at", {}).get("name")), f"{name}: the kernel's name", detail)
+        if record and run.incident:
+            keep(run, record / f"record-launch-configuration-{build}")
+
+
 def keep(run: Run, target: Path) -> None:
     """Copies the report folder; paths and names of this machine become neutral ones."""
     target.mkdir(parents=True, exist_ok=True)
@@ -341,6 +413,8 @@ def main() -> int:
             check_without_ptrace(checks)
         if not args.only or args.only in "own ending":
             check_own_ending(checks)
+    if not args.only or args.only.startswith("launches"):
+        check_launches(checks, args.only or "", args.record)
     if not args.only or args.only in "python":
         check_python(checks, Run, TOP_SRC, TOP_BUILD)
     if not args.only or args.only in "sessions":

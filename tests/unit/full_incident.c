@@ -113,6 +113,39 @@ static void fill_host(struct ct_incident *in)
 	}
 }
 
+static struct ct_launch full_launch(struct ct_incident *in, enum ct_launch_origin origin)
+{
+	struct ct_launch l = {.name = "k<float>(int*)", .symbol = "_Z1kIfEvPi", .graph = true, .has_dims = true, .grid_dim = {4, 1, 1}, .block_dim = {256, 1, 1},
+			      .has_cluster = true, .cluster_dim = {2, 1, 1}, .shared_bytes = 49152, .stream = UINT64_MAX, .stream_of_thread = true, .tid = 8,
+			      .has_seconds_before = true, .seconds_before = 0.25, .count = 40, .pending = true, .arguments_equal = true, .backward = true,
+			      .origin = origin};
+	const struct ct_host_frame python = {.kind = CT_FRAME_PYTHON, .function = "step", .file = "train.py", .line = 7, .source = "loss = f(x)"};
+	l.python = ct_arena_grow(&in->arena, NULL, &l.n_python, sizeof *l.python);
+	l.python[0] = python;
+	l.native = ct_arena_grow(&in->arena, NULL, &l.n_native, sizeof *l.native);
+	l.native[0] = (struct ct_host_frame){.kind = CT_FRAME_NATIVE, .module = "/lib/x.so", .has_pc = true, .pc = 0x1234};
+	l.origin_python = ct_arena_grow(&in->arena, NULL, &l.n_origin_python, sizeof *l.origin_python);
+	l.origin_python[0] = python;
+	return l;
+}
+
+static void fill_launch(struct ct_incident *in)
+{
+	struct ct_launched *l = &in->launch;
+	*l = (struct ct_launched){.present = true, .certainty = CT_CERTAINTY_SEVERAL, .why = "by its arguments", .candidates_cut = true, .n_recorded = 65536};
+	for (int origin = CT_LAUNCH_ORIGIN_NONE; origin <= CT_LAUNCH_ORIGIN_CAPTURE; origin++) {
+		l->candidates = ct_arena_grow(&in->arena, l->candidates, &l->n_candidates, sizeof *l->candidates);
+		l->candidates[l->n_candidates - 1] = full_launch(in, (enum ct_launch_origin)origin);
+	}
+	l->history = ct_arena_grow(&in->arena, NULL, &l->n_history, sizeof *l->history);
+	l->history[0] = full_launch(in, CT_LAUNCH_ORIGIN_NONE);
+	l->failed_call = (struct ct_failed_call){.present = true, .call = "cuLaunchKernel", .error = 1, .error_name = "CUDA_ERROR_INVALID_VALUE",
+						 .why = "a block of 2048 threads", .n_later = 2, .sticky = true, .went_on = true, .ignored = true, .is_launch = true,
+						 .at = full_launch(in, CT_LAUNCH_ORIGIN_FORWARD)};
+	l->failed_call.limits = ct_arena_grow(&in->arena, NULL, &l->failed_call.n_limits, sizeof *l->failed_call.limits);
+	l->failed_call.limits[0] = (struct ct_limit){.what = "threads of a block", .asked = 2048, .limit = 1024, .exceeded = true};
+}
+
 static void fill_tensors(struct ct_incident *in)
 {
 	static int64_t shape[CT_MAX_RANK] = {INT64_MAX, 4, 1}, stride[] = {-1, 0};
@@ -154,6 +187,7 @@ struct ct_incident *ct_full_incident(enum ct_fault_kind kind, enum ct_ending_kin
 	in->seconds_to_report = 1.1;
 	in->has_seconds_to_report = true;
 	fill_gpu(in);
+	fill_launch(in);
 	fill_assert(in);
 	add_values(in);
 	fill_host(in);

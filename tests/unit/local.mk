@@ -24,11 +24,13 @@ TESTS += $(UNIT_TESTS)
 include tests/unit/incident.mk
 include tests/unit/render.mk
 include tests/unit/hoststack.mk
+include tests/unit/recorder.mk
 include tests/unit/diagnose.mk
 include tests/unit/cudagdb.mk
 include tests/unit/gpucore.mk
 include tests/unit/store.mk
 include tests/unit/values.mk
 include tests/unit/checks.mk
+include tests/unit/matching.mk
 include tests/unit/shell.mk
 include tests/unit/tell.mk

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "diagnose/catalog.h"
+#include "matching/matching.h"
 #include "unit.h"
 
 static struct ct_catalog *catalog;
@@ -358,6 +359,53 @@ static void test_candidates_of_an_unknown_kernel(void)
 	CU_ASSERT_STRING_EQUAL(values(told), "i=12 (local of gather); rows=8 (argument 2)");
 }
 
+// A launch that failed for what the row is about.
+static void fail(struct ct_incident *in, const struct ct_call_cause *row, struct ct_limit *limit)
+{
+	struct ct_failed_call *call = &in->launch.failed_call;
+	in->kind = CT_FAULT_API_ERROR;
+	in->launch.present = true;
+	*limit = (struct ct_limit){.what = row->limit, .asked = 2, .limit = 1, .exceeded = true};
+	*call = (struct ct_failed_call){.present = true, .call = "cuLaunchKernel", .error = row->error, .limits = limit, .n_limits = 1,
+					.at = {.count = 1, .has_dims = true, .grid_dim = {1, 1, 1}, .block_dim = {1, 1, 1}}};
+	if (strcmp(row->limit, "empty") == 0)
+		call->at.grid_dim.y = 0;
+}
+
+static void test_calls_find_their_rows(void)
+{
+	CU_ASSERT_TRUE(catalog->n_calls > 0);
+	for (size_t i = 0; i < catalog->n_calls; i++) {
+		const struct ct_call_cause *row = &catalog->calls[i];
+		CT_AUTO(ct_incident_auto) struct ct_incident *in = ct_incident_new();
+		struct ct_limit limit;
+		fail(in, row, &limit);
+		CU_ASSERT_PTR_EQUAL(ct_catalog_call(catalog, &in->launch.failed_call), row);
+		CU_ASSERT_PTR_NOT_NULL(ct_matching_error_name((int32_t)row->error));
+		limit.exceeded = false;
+		in->launch.failed_call.at.grid_dim.y = 1;
+		bool any = strcmp(row->limit, "-") == 0;
+		CU_ASSERT_EQUAL(ct_catalog_call(catalog, &in->launch.failed_call) == row, any);
+	}
+}
+
+static void test_a_failing_call_is_explained(void)
+{
+	CT_AUTO(ct_incident_auto) struct ct_incident *in = ct_incident_new();
+	struct ct_limit limit;
+	fail(in, &catalog->calls[0], &limit);
+	in->launch.failed_call.why = "a block of 2048 threads, where 1024 are allowed";
+	ct_explain(in, catalog);
+	CU_ASSERT_STRING_EQUAL_FATAL(in->cause.row, "L001");
+	CU_ASSERT_STRING_EQUAL(in->cause.text,
+			       "the block has more threads than the kernel or the device allows: a block of 2048 threads, where 1024 are allowed");
+	CU_ASSERT_EQUAL(in->cause.n_checks, 3);
+	in->cause = (struct ct_cause){.present = false};
+	in->kind = CT_FAULT_ASSERT;  // then the assert is what the report is about
+	ct_explain(in, catalog);
+	CU_ASSERT_FALSE(in->cause.present);
+}
+
 static void add_tensor(struct ct_incident *in, const char *name, const char *device, uint64_t start, uint64_t size, uint64_t data)
 {
 	in->tensors = ct_arena_grow(&in->arena, in->tensors, &in->n_tensors, sizeof *in->tensors);
@@ -397,6 +445,8 @@ int main(void)
 		{"values that are not to be had", test_values_that_are_not_to_be_had},
 		{"only one element that is not allowed", test_only_one_element_that_is_not_allowed},
 		{"candidates of an unknown kernel", test_candidates_of_an_unknown_kernel},
+		{"calls find their rows", test_calls_find_their_rows},
+		{"a failing call is explained", test_a_failing_call_is_explained},
 		{"pointers become tensors", test_pointers_become_tensors},
 		CU_TEST_INFO_NULL,
 	};

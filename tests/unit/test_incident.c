@@ -137,6 +137,8 @@ static void test_every_word_goes_both_ways(void)
 	CHECK_WORDS(ct_collector_status, ct_collector_status, CT_COLLECTOR_STATUSES, FIRST);
 	CHECK_WORDS(ct_ending, ct_ending_kind, CT_ENDINGS, FIRST);
 	CHECK_WORDS(ct_tensor_role, ct_tensor_role, CT_TENSOR_ROLES, FIRST);
+	CHECK_WORDS(ct_certainty, ct_certainty, CT_CERTAINTIES, FIRST);
+	CHECK_WORDS(ct_launch_origin, ct_launch_origin, CT_LAUNCH_ORIGINS, FIRST);
 	CHECK_WORDS(ct_check_kind, ct_check_kind, CT_CHECK_KINDS, FIRST);
 	CHECK_WORDS(ct_check_status, ct_check_status, CT_CHECK_STATUSES, FIRST);
 	CU_ASSERT_STRING_EQUAL(ct_fault_kind_headline(CT_FAULT_ASSERT), "device-side assert");
@@ -164,6 +166,10 @@ static void test_complaints_name_the_path(void)
 		{"{\"version\":1,\"kind\":\"evil\"}", "kind: none of unknown, assert, exception, trap, api-error, hang"},
 		{"{\"version\":1,\"kind\":1}", "kind: not a string"},
 		{"{\"version\":1,\"launch_blocking\":1}", "launch_blocking: neither true nor false"},
+		{"{\"version\":1,\"launch\":{\"certainty\":\"sure\"}}", "launch.certainty: none of none, several, unique"},
+		{"{\"version\":1,\"launch\":{}}", "launch.certainty: missing"},
+		{"{\"version\":1,\"launch\":{\"certainty\":\"none\",\"history\":[{\"stream\":\"0x0\",\"count\":-1}]}}", "launch.history[0].count: -1 is not in 0..9223372036854775807"},
+		{"{\"version\":1,\"launch\":{\"certainty\":\"none\",\"failed_call\":{\"call\":\"c\",\"error\":4294967296}}}", "launch.failed_call.error: 4294967296 is not in 0..4294967295"},
 		{"{\"version\":1,\"seconds_to_report\":\"1\"}", "seconds_to_report: not a number"},
 		{"{\"version\":1,\"time_us\":1.5}", "time_us: not a whole number"},
 		{"{\"version\":1,\"command\":\"ls\"}", "command: not a list"},

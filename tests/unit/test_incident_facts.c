@@ -222,6 +222,31 @@ static void test_signature_tells_faults_apart(void)
 	CU_ASSERT_FALSE(same(&base, &t));
 }
 
+// Under --async the thread stands elsewhere: the launch that is known gives the signature of a run with waiting launches.
+static void test_signature_of_a_recorded_launch(void)
+{
+	char wanted[17];
+	sign(&base, wanted);
+	CT_AUTO(ct_incident_auto) struct ct_incident *in = ct_incident_new();
+	in->kind = base.kind;
+	in->gpu.kernel.name = base.kernel;
+	in->assertion.expression = base.expression;
+	in->assertion.file = base.file;
+	struct ct_host_frame elsewhere[] = {{.kind = CT_FRAME_PYTHON, .function = "synchronize", .file = "later.py"}};
+	struct ct_host_thread *thread = ct_incident_add_thread(in, 2, "main");
+	thread->launching = true;
+	add_frames(in, elsewhere, 1, &thread->frames, &thread->n_frames);
+	struct ct_launch launch = {.count = 1};
+	add_frames(in, base.frames + 1, CT_COUNT(base.frames) - 1, &launch.python, &launch.n_python);
+	in->launch = (struct ct_launched){.present = true, .certainty = CT_CERTAINTY_UNIQUE, .candidates = &launch, .n_candidates = 1};
+	CU_ASSERT_STRING_EQUAL(ct_incident_signature(in), wanted);
+	in->launch.certainty = CT_CERTAINTY_SEVERAL;
+	CU_ASSERT_STRING_NOT_EQUAL(ct_incident_signature(in), wanted);
+	in->launch.certainty = CT_CERTAINTY_UNIQUE;
+	in->launch_blocking = true;  // the thread's own stack is whole
+	CU_ASSERT_STRING_NOT_EQUAL(ct_incident_signature(in), wanted);
+}
+
 static void test_signature_of_kernel_names(void)
 {
 	static const struct {
@@ -284,6 +309,7 @@ int main(void)
 		{"signature ignores what differs between runs", test_signature_ignores_what_differs_between_runs},
 		{"signature ignores place and process", test_signature_ignores_place_and_process},
 		{"signature tells faults apart", test_signature_tells_faults_apart},
+		{"signature of a recorded launch", test_signature_of_a_recorded_launch},
 		{"signature of kernel names", test_signature_of_kernel_names},
 		{"signature of native programs", test_signature_of_native_programs},
 		CU_TEST_INFO_NULL,

@@ -27,7 +27,10 @@
 	X(markup, "markup", false)                      \
 	X(million_threads, "million-threads", false)    \
 	X(values, "values", false)                      \
-	X(candidates, "candidates", false)
+	X(candidates, "candidates", false)              \
+	X(async_launch, "async-launch", true)           \
+	X(several_launches, "several-launches", false)  \
+	X(failed_launch, "failed-launch", false)
 
 static const char *const case_names[] = {
 #define X(id, name, color) name,

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <string.h>
 
-#include "hoststack/python_priv.h"
+#include "pylayout/pylayout.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 // offsetof() compiled against the headers of 3.8.18, 3.9.18, 3.10.13, 3.11.7 and 3.12.1, x86-64, default build. aarch64 has the same
 // layout: both are LP64 with natural alignment and none of these structures holds a platform type (pthread_t is an unsigned long).
@@ -33,14 +35,14 @@ static const struct ct_py_layout layouts[] = {
 	 .table = CT_PY_LOCATIONS, STR_312, BYTES},
 };
 
-bool ct_py_layout_of_version(unsigned major, unsigned minor, struct ct_py_layout *ret_layout, struct ct_error *err)
+enum ct_py_known ct_pylayout_of_version(unsigned major, unsigned minor, struct ct_py_layout *ret_layout)
 {
-	for (size_t i = 0; i < CT_COUNT(layouts); i++)
+	for (size_t i = 0; i < COUNT(layouts); i++)
 		if (layouts[i].major == major && layouts[i].minor == minor) {
 			*ret_layout = layouts[i];
-			return true;
+			return CT_PY_KNOWN;
 		}
-	return ct_fail(err, CT_UNAVAILABLE, "Python %u.%u: its structures are not known here (3.8 to 3.14 are)", major, minor);
+	return CT_PY_UNKNOWN;
 }
 
 // Fields of _Py_DebugOffsets that we use, as indexes of 8-byte words from its start; the words before them are the 8-byte cookie, the
@@ -127,56 +129,24 @@ static bool offsets_are_sane(const struct ct_py_layout *l)
 		l->code_table, l->code_firstlineno, l->code_bytecode, l->object_type, l->bytes_length, l->bytes_data, l->str_state,
 		l->str_length, l->str_ascii, l->frame_tlbc_index, l->code_tlbc,
 	};
-	for (size_t i = 0; i < CT_COUNT(all); i++)
+	for (size_t i = 0; i < COUNT(all); i++)
 		if (all[i] > MAX_OFFSET)
 			return false;
 	return l->bytes_data && l->str_ascii && l->code_bytecode && l->code_filename && l->code_name;
 }
 
-bool ct_py_layout_of_debug_offsets(const void *bytes, size_t size, struct ct_py_layout *ret_layout, struct ct_error *err)
+enum ct_py_known ct_pylayout_of_debug_offsets(const void *bytes, size_t size, struct ct_py_layout *ret_layout)
 {
 	if (size < (MAX_WORD + 1) * 8 || memcmp(bytes, "xdebugpy", 8) != 0)
-		return ct_fail(err, CT_NOT_FOUND, "no debug offsets at the start of _PyRuntime");
+		return CT_PY_NO_TABLE;
 	uint64_t version = word(bytes, WORD_VERSION);
 	struct ct_py_layout l = {
 		.major = (unsigned)(version >> 24 & 0xff), .minor = (unsigned)(version >> 16 & 0xff), .micro = (unsigned)(version >> 8 & 0xff),
 		.has_micro = true, .free_threaded = word(bytes, WORD_FREE_THREADED) != 0,
 	};
 	const struct debug_words *words = l.major != 3 ? NULL : l.minor == 13 ? &words_313 : l.minor == 14 ? &words_314 : NULL;
-	if (!words)
-		return ct_fail(err, CT_UNAVAILABLE, "Python %u.%u: its table of debug offsets is not known here (3.13 and 3.14 are)", l.major,
-			       l.minor);
-	layout_from_words(bytes, words, &l);
-	if (!offsets_are_sane(&l))
-		return ct_fail(err, CT_UNAVAILABLE, "Python %u.%u%s: its debug offsets make no sense", l.major, l.minor,
-			       l.free_threaded ? "t" : "");
+	if (words)
+		layout_from_words(bytes, words, &l);
 	*ret_layout = l;
-	return true;
-}
-
-bool ct_py_layout_at(const struct ct_memory *memory, const struct ct_py_place *place, struct ct_py_layout *ret_layout, struct ct_error *err)
-{
-	uint8_t head[CT_PY_DEBUG_OFFSETS];
-	// _PyRuntime is 13 KB at least in 3.13, so that all of these bytes exist; before 3.11 it is smaller.
-	if (memory->read(memory->context, place->runtime, head, sizeof head) && memcmp(head, "xdebugpy", 8) == 0)
-		return ct_py_layout_of_debug_offsets(head, sizeof head, ret_layout, err);
-	uint64_t hex = 0;
-	if (place->version_address && memory->read(memory->context, place->version_address, &hex, sizeof hex)) {
-		if (!ct_py_layout_of_version((unsigned)(hex >> 24 & 0xff), (unsigned)(hex >> 16 & 0xff), ret_layout, err))
-			return false;
-		ret_layout->micro = (unsigned)(hex >> 8 & 0xff);
-		ret_layout->has_micro = true;
-		return true;
-	}
-	if (!place->major)
-		return ct_fail(err, CT_UNAVAILABLE, "a Python whose version neither a symbol nor a file name tells");
-	return ct_py_layout_of_version(place->major, place->minor, ret_layout, err);
-}
-
-const char *ct_py_version_text(struct ct_arena *arena, const struct ct_py_layout *layout)
-{
-	const char *t = layout->free_threaded ? "t" : "";
-	if (layout->has_micro)
-		return ct_arena_printf(arena, "%u.%u.%u%s", layout->major, layout->minor, layout->micro, t);
-	return ct_arena_printf(arena, "%u.%u%s", layout->major, layout->minor, t);
+	return !words ? CT_PY_UNKNOWN : offsets_are_sane(&l) ? CT_PY_KNOWN : CT_PY_ABSURD;
 }

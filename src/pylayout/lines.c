@@ -1,6 +1,6 @@
 // From an instruction of a code object to its line: the three table formats of CPython 3.8 to 3.14.
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "hoststack/python_priv.h"
+#include "pylayout/pylayout.h"
 
 // Lines of real code fit in 31 bits; deltas from a damaged table are added in 64 bits and cannot overflow there.
 static uint32_t as_line(int64_t line)
