@@ -79,7 +79,7 @@ def a_bad_line_of_a_configuration_file_is_named(b: Bench) -> None:
 def every_option_can_stand_in_a_file(b: Bench) -> None:
     names = re.findall(r"^ +(?:-\w, )?--([a-z-]+)(=[A-Z|a-z]+)?", help_rows(b), re.M)
     values = {"engine": "wait", "after-fault": "end", "timeout": "50", "grace": "1", "ending-limit": "100", "deadline": "20", "error-exitcode": "99", "dump": "light", "dump-limit": "10", "color": "never",
-              "width": "90", "keep": "5", "keep-days": "5", "also": "html", "report-dir": "reports", "job-dir": "reports", "cuda-gdb": str(b.gdb), "on-report": "true"}
+              "width": "90", "record-depth": "5000", "history": "4", "keep": "5", "keep-days": "5", "also": "html", "report-dir": "reports", "job-dir": "reports", "cuda-gdb": str(b.gdb), "on-report": "true"}
     config = b.dir / "config"
     config.mkdir()
     assert len(names) > 30, names

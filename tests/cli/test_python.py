@@ -340,7 +340,7 @@ def a_kernel_has_a_folder_of_its_own_and_runs_without_cudatrap_too(b: Bench) -> 
 from cudatrap import kernel
 assert kernel.report_folder("/x/kernel-1f/../a b.json", {"CUDATRAP_DIR": "/r"}) == "/r/a_b"
 words = kernel.command_line("c.json", "/usr/bin/cudatrap", ["--async"], "/r/k")
-assert words[:5] == ["/usr/bin/cudatrap", "--async", "--also=html", "--report-dir=/r/k", "--"], words
+assert words[:6] == ["/usr/bin/cudatrap", "--ending-limit=0", "--async", "--also=html", "--report-dir=/r/k", "--"], words
 assert kernel.command_line("c.json", None, [], "/r/k")[1:] == ["-m", "ipykernel_launcher", "-f", "c.json"]
 import sys
 sys.executable = "/no/such/python"

@@ -383,7 +383,7 @@ def _() -> None:
 @test("colours are those of the report")
 def _() -> None:
     with tempfile.TemporaryDirectory() as home:
-        for more, coloured in (({}, True), ({"NO_COLOR": "1"}, False)):
+        for more, coloured in (({"TERM": "vt100"}, True), ({"TERM": "vt100", "NO_COLOR": "1"}, False), ({}, False)):  # a dumb terminal has none
             person = Person(dump(LINE), home, **more)
             equal("\x1b[31m" in person.do("why"), coloured)
             equal(person.leave(), 0)
