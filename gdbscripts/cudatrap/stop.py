@@ -72,13 +72,21 @@ class Stop:
             at = gdb.cuda.get_focus_physical()
             here = (at.device_id, at.sm_id, at.warp_id, at.lane_id)
         except (gdb.error, RuntimeError, AttributeError) as e:
-            raise gdb.GdbError("the focus is on no GPU thread: `trap thread 1` goes to the first failing one") from e
+            return self.focus_on_first_failing(e)
         for warp in self.state.warps:
             if (warp.device, warp.sm, warp.warp) == here[:3]:
                 for lane in warp.lanes:
                     if lane.lane == here[3]:
                         return Place(warp, lane)
         raise gdb.GdbError("the thread in focus is not among those of this stop")
+
+    def focus_on_first_failing(self, why: Exception) -> Place:
+        """Where a session begins the debugger may stand on the host: what is asked about then is the fault."""
+        if not self.failing:
+            raise gdb.GdbError("the focus is on no GPU thread, and none has failed") from why
+        place = self.failing[0]
+        focus.to_lane(place.warp.device, place.warp.sm, place.warp.warp, place.lane.lane)
+        return place
 
     def kernel(self, place: Place) -> Json:
         return self.state.kernels.get(place.warp.grid_key, {})

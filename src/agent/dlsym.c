@@ -135,10 +135,20 @@ static void *replace_proc_address(const char *name, void *found);
 // cuGetProcAddress knows a function by its plain name, and takes the form that the caller's version has (cuda.h: _v2 from 3.2 on).
 static const char *form_of(const char *name, int version)
 {
-	if (version >= 3020 && strcmp(name, "cuMemAlloc") == 0)
-		return "cuMemAlloc_v2";
-	if (version >= 3020 && strcmp(name, "cuMemAllocHost") == 0)
-		return "cuMemAllocHost_v2";
+	static const struct {
+		const char *name;
+		int from;  // version; the latest form first
+		const char *form;
+	} forms[] = {
+		{"cuMemAlloc", 3020, "cuMemAlloc_v2"},
+		{"cuMemAllocHost", 3020, "cuMemAllocHost_v2"},
+		{"cuStreamBeginCapture", 10010, "cuStreamBeginCapture_v2"},
+		{"cuGraphInstantiate", 12000, "cuGraphInstantiateWithFlags"},
+		{"cuGraphInstantiate", 11000, "cuGraphInstantiate_v2"},
+	};
+	for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
+		if (version >= forms[i].from && strcmp(name, forms[i].name) == 0)
+			return forms[i].form;
 	return name;
 }
 

@@ -57,6 +57,8 @@ uint32_t ct_record_known(uint64_t key);  // a code object's number; 0: to be add
 void ct_record_tables_reset(void);
 
 // record_python.c: frames of the calling thread, innermost first; false in *ret_whole when there are more.
+// Is the file of that code object a library's? code 0: no.
+bool ct_record_is_library(struct ct_record_head *head, uint32_t code);
 unsigned ct_record_python(struct ct_record_head *head, struct ct_record_frame ret_frames[CT_RECORD_FRAMES], bool *ret_whole);
 
 // record_capture.c: which launches go into a graph, and which graph is launched. Costs nothing while no stream captures.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <stdatomic.h>
 
+#include "agent/agent_priv.h"
 #include "agent/record.h"
 
 enum { ROWS = 4096, CAPTURE_ACTIVE = 1 };  // CU_STREAM_CAPTURE_STATUS_ACTIVE (cuda.h)
@@ -18,7 +19,7 @@ static unsigned row_of(const void *handle)
 
 uint64_t ct_capture_of(void *stream, bool per_thread)
 {
-	if (atomic_load_explicit(&capturing, memory_order_relaxed) <= 0)
+	if (atomic_load_explicit(&capturing, memory_order_relaxed) <= 0 || !ct_agent_gate_is_open())
 		return 0;
 	const struct ct_record_driver *d = ct_record_driver();
 	int (*ask)(void *, int *, uint64_t *) = per_thread ? d->capture_info_ptsz : d->capture_info;

@@ -14,7 +14,8 @@ enum entry {
 	N_LAUNCHES = 2 * N_PTSZ,
 	ALLOC_V2 = N_LAUNCHES, ALLOC_MANAGED, ALLOC_HOST, ALLOC_ASYNC, ALLOC_ASYNC_PTSZ, MODULE_LOAD, MODULE_DATA, MODULE_DATA_EX, MODULE_FAT,
 	LIBRARY_DATA, MODULE_UNLOAD, LIBRARY_UNLOAD,
-	BEGIN_CAPTURE, BEGIN_CAPTURE_PTSZ, BEGIN_TO_GRAPH, BEGIN_TO_GRAPH_PTSZ, END_CAPTURE, END_CAPTURE_PTSZ, INSTANTIATE, INSTANTIATE_PARAMS,
+	BEGIN_CAPTURE, BEGIN_CAPTURE_PTSZ, BEGIN_CAPTURE_V1, BEGIN_CAPTURE_V1_PTSZ, BEGIN_TO_GRAPH, BEGIN_TO_GRAPH_PTSZ, END_CAPTURE, END_CAPTURE_PTSZ,
+	INSTANTIATE, INSTANTIATE_V2, INSTANTIATE_FLAGS, INSTANTIATE_PARAMS,
 	INSTANTIATE_PARAMS_PTSZ,
 	N_ENTRIES,
 };
@@ -260,6 +261,10 @@ static int instantiated(int rc, void **ret_exec, void *graph)
 	{ \
 		return begun(CALL(BEGIN_CAPTURE##SUFFIX, begin_fn, stream, mode)); \
 	} \
+	static int on_begin_v1##suffix(void *stream, int mode) \
+	{ \
+		return begun(CALL(BEGIN_CAPTURE_V1##SUFFIX, begin_fn, stream, mode)); \
+	} \
 	static int on_begin_to_graph##suffix(void *stream, void *graph, const void *nodes, const void *edges, size_t n, int mode) \
 	{ \
 		return begun(CALL(BEGIN_TO_GRAPH##SUFFIX, begin_to_graph_fn, stream, graph, nodes, edges, n, mode)); \
@@ -275,10 +280,15 @@ static int instantiated(int rc, void **ret_exec, void *graph)
 CAPTURES(, , false)
 CAPTURES(_ptsz, _PTSZ, true)
 
-static int on_instantiate(void **ret_exec, void *graph, void *a, void *b, void *c)
-{
-	return instantiated(CALL(INSTANTIATE, instantiate_fn, ret_exec, graph, a, b, c), ret_exec, graph);
-}
+// libcudart asks for every form, and each is another function of the driver.
+#define INSTANTIATES(suffix, SUFFIX) \
+	static int on_instantiate##suffix(void **ret_exec, void *graph, void *a, void *b, void *c) \
+	{ \
+		return instantiated(CALL(INSTANTIATE##SUFFIX, instantiate_fn, ret_exec, graph, a, b, c), ret_exec, graph); \
+	}
+INSTANTIATES(, )
+INSTANTIATES(_v2, _V2)
+INSTANTIATES(_flags, _FLAGS)
 
 // What a function is when it is handed out by its plain name: cuGetProcAddress resolves to the newest form that the caller's version has.
 #define HOOKS(X) \
@@ -302,8 +312,8 @@ static int on_instantiate(void **ret_exec, void *graph, void *a, void *b, void *
 	X("cuLibraryLoadData", LIBRARY_DATA, on_library_data) \
 	X("cuModuleUnload", MODULE_UNLOAD, on_module_unload) \
 	X("cuLibraryUnload", LIBRARY_UNLOAD, on_library_unload) \
-	X("cuStreamBeginCapture", BEGIN_CAPTURE, on_begin) \
-	X("cuStreamBeginCapture_ptsz", BEGIN_CAPTURE_PTSZ, on_begin_ptsz) \
+	X("cuStreamBeginCapture", BEGIN_CAPTURE_V1, on_begin_v1) \
+	X("cuStreamBeginCapture_ptsz", BEGIN_CAPTURE_V1_PTSZ, on_begin_v1_ptsz) \
 	X("cuStreamBeginCapture_v2", BEGIN_CAPTURE, on_begin) \
 	X("cuStreamBeginCapture_v2_ptsz", BEGIN_CAPTURE_PTSZ, on_begin_ptsz) \
 	X("cuStreamBeginCaptureToGraph", BEGIN_TO_GRAPH, on_begin_to_graph) \
@@ -311,7 +321,8 @@ static int on_instantiate(void **ret_exec, void *graph, void *a, void *b, void *
 	X("cuStreamEndCapture", END_CAPTURE, on_end) \
 	X("cuStreamEndCapture_ptsz", END_CAPTURE_PTSZ, on_end_ptsz) \
 	X("cuGraphInstantiate", INSTANTIATE, on_instantiate) \
-	X("cuGraphInstantiateWithFlags", INSTANTIATE, on_instantiate) \
+	X("cuGraphInstantiate_v2", INSTANTIATE_V2, on_instantiate_v2) \
+	X("cuGraphInstantiateWithFlags", INSTANTIATE_FLAGS, on_instantiate_flags) \
 	X("cuGraphInstantiateWithParams", INSTANTIATE_PARAMS, on_instantiate_params) \
 	X("cuGraphInstantiateWithParams_ptsz", INSTANTIATE_PARAMS_PTSZ, on_instantiate_params_ptsz)
 

@@ -8,7 +8,7 @@
 #include "agent/record.h"
 #include "pylayout/pylayout.h"
 
-enum { MAX_NAME = 512, MAX_FILE = 1024, MAX_TABLE = 65536, MAX_SHIMS = 64 };
+enum { MAX_NAME = 512, MAX_FILE = 1024, MAX_TABLE = 65536, MAX_SHIMS = 64, OWN_FRAMES = 8, MAX_SEEN = 256 };
 
 static struct {
 	_Atomic int state;  // enum ct_record_python; -1: being looked for
@@ -140,6 +140,15 @@ static uint64_t key_of(uint64_t code, uint64_t *ret_file, uint64_t *ret_table)
 	return h ? h : 1;
 }
 
+static bool has_text(const char *in, size_t length, const char *text)
+{
+	size_t n = strlen(text);
+	for (size_t i = 0; i + n <= length; i++)
+		if (memcmp(in + i, text, n) == 0)
+			return true;
+	return false;
+}
+
 static uint32_t add_code(struct ct_record_head *head, uint64_t code, uint64_t key, uint64_t file_object, uint64_t table_object)
 {
 	const struct ct_py_layout *l = &python.layout;
@@ -153,6 +162,7 @@ static uint32_t add_code(struct ct_record_head *head, uint64_t code, uint64_t ke
 		.first_line = first_line > 0 ? (uint32_t)first_line : 0,
 		.table_kind = (uint32_t)l->table,
 	};
+	row.is_library = has_text(file, row.file_length, "/site-packages/") || has_text(file, row.file_length, "/dist-packages/");
 	return ct_record_code_number(head, key, &row, name, file, (const uint8_t *)(uintptr_t)(table_object + l->bytes_data));
 }
 
@@ -195,14 +205,14 @@ unsigned ct_record_python(struct ct_record_head *head, struct ct_record_frame re
 		return 0;
 	const struct ct_py_layout *l = &python.layout;
 	uint64_t tstate = (uint64_t)(uintptr_t)python.this_thread();
-	unsigned n = 0, shims = 0;
+	unsigned n = 0, shims = 0, seen = 0;
 	for (uint64_t frame = tstate ? first_frame(tstate) : 0; frame; frame = word_at(frame + l->frame_back)) {
 		if (is_shim(frame)) {
 			if (++shims > MAX_SHIMS)
 				break;
 			continue;
 		}
-		if (n == CT_RECORD_FRAMES) {
+		if (n == CT_RECORD_FRAMES || ++seen > MAX_SEEN) {
 			*ret_whole = false;
 			break;
 		}
@@ -217,6 +227,11 @@ unsigned ct_record_python(struct ct_record_head *head, struct ct_record_frame re
 		uint32_t number = ct_record_known(key);
 		if (!number)
 			number = add_code(head, code, key, file, table);
+		// torch.compile puts dozens of its own frames between a program's line and a launch.
+		if (n >= CT_RECORD_FRAMES - OWN_FRAMES && ct_record_is_library(head, number)) {
+			*ret_whole = false;
+			continue;
+		}
 		ret_frames[n].code = number;
 		ret_frames[n++].instruction = instruction_of(frame, code);
 	}

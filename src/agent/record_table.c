@@ -87,6 +87,12 @@ uint32_t ct_record_known(uint64_t key)
 	return find(codes, key, atomic_load_explicit(&first_code, memory_order_relaxed));
 }
 
+bool ct_record_is_library(struct ct_record_head *head, uint32_t code)
+{
+	const struct ct_record_code *rows = (const struct ct_record_code *)(const void *)((char *)head + head->codes_at);
+	return code && rows[(code - 1) % CT_RECORD_CODES].is_library;
+}
+
 // A row of the older half of the table or of the text may be gone by the time that somebody reads the newest launch.
 static void age_codes(struct ct_record_head *head, const struct ct_record_code *rows)
 {

@@ -27,7 +27,7 @@ enum {
 	CT_RECORD_DEPTH = 65536,          // launches kept when nothing else is said
 	CT_RECORD_MIN_DEPTH = 4096,
 	CT_RECORD_MAX_DEPTH = 1024 * 1024,
-	CT_RECORD_FRAMES = 32,            // Python frames of a launch, innermost first
+	CT_RECORD_FRAMES = 32,            // Python frames of a launch, innermost first; of a deeper stack the last 8 are the program's own
 	CT_RECORD_NATIVE = 8,             // return addresses of a launch, innermost first; the agent writes none yet
 	CT_RECORD_ARGUMENTS = 304,        // bytes of arguments; a kernel may have 32 KiB of them, PyTorch's have 20 to 900
 	CT_RECORD_PARAMETERS = 62,        // of a function whose places are kept
@@ -62,7 +62,7 @@ enum {
 	CT_RECORD_COOPERATIVE = 1 << 1,
 	CT_RECORD_PER_THREAD = 1 << 2,   // through a _ptsz entry: stream 0 is the thread's own default stream
 	CT_RECORD_CAPTURED = 1 << 3,     // into a graph: it ran then, if at all, as part of launches of that graph
-	CT_RECORD_CUT_FRAMES = 1 << 4,   // more Python frames exist
+	CT_RECORD_CUT_FRAMES = 1 << 4,   // more Python frames exist, in between or behind
 	CT_RECORD_BUFFER = 1 << 5,       // the arguments came as one buffer (CU_LAUNCH_PARAM_BUFFER_POINTER)
 	CT_RECORD_SEQUENCE = 1 << 6,     // torch_sequence is there
 	CT_RECORD_NODE = 1 << 7,         // node_sequence is there: a launch of a backward pass
@@ -137,7 +137,7 @@ struct ct_record_code {
 	uint32_t function_length, file_length, table_length;  // bytes; texts are UTF-8
 	uint32_t first_line;
 	uint32_t table_kind;     // enum ct_py_table
-	uint32_t unused;
+	uint32_t is_library;     // its file is in a site-packages or dist-packages folder
 };
 
 struct ct_record_graph {

@@ -138,12 +138,25 @@ static int begin_capture(void *stream, int mode)
 	return 0;
 }
 
+// The first form, another function of the driver, which libcudart asks for as well.
+static int begin_capture_v1(void *stream)
+{
+	return begin_capture(stream, 0);
+}
+
 static int end_capture(void *stream, void **ret)
 {
 	(void)stream;
 	captures = 0;
 	*ret = (void *)500;
 	return 0;
+}
+
+static int instantiate_v1(void **ret, void *graph, void *node, char *log, size_t size)
+{
+	(void)graph, (void)node, (void)log, (void)size;
+	*ret = (void *)9;
+	return 1;
 }
 
 static int instantiate(void **ret, void *graph, uint64_t flags)
@@ -161,7 +174,7 @@ int cuStreamGetCaptureInfo(void *stream, int *ret_status, uint64_t *ret_id)
 	return 0;
 }
 
-static int find(const char *name, void **ret, uint64_t flags)
+static int find(const char *name, void **ret, int version, uint64_t flags)
 {
 #define ROW(name, function) {name, (void *)(uintptr_t)(function)}
 	const struct {
@@ -170,7 +183,10 @@ static int find(const char *name, void **ret, uint64_t flags)
 	} rows[] = {
 		ROW("cuInit", cuInit), ROW("cuLaunchKernelEx", cuLaunchKernelEx), ROW("cuGraphLaunch", cuGraphLaunch), ROW("cuMemAlloc", cuMemAlloc_v2),
 		ROW("cuLaunchKernel", flags & 2 ? cuLaunchKernel_ptsz : cuLaunchKernel), ROW("cuGetProcAddress", cuGetProcAddress_v2),
-		ROW("cuStreamBeginCapture", begin_capture), ROW("cuStreamEndCapture", end_capture), ROW("cuGraphInstantiate", instantiate),
+		ROW("cuStreamBeginCapture", version < 10010 ? (void *)(uintptr_t)begin_capture_v1 : (void *)(uintptr_t)begin_capture),
+		ROW("cuStreamEndCapture", end_capture),
+		ROW("cuGraphInstantiate", version < 12000 ? (void *)(uintptr_t)instantiate_v1 : (void *)(uintptr_t)instantiate),
+		ROW("cuGraphInstantiateWithFlags", instantiate),
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
 		if (strcmp(rows[i].name, name) == 0) {
@@ -183,14 +199,12 @@ static int find(const char *name, void **ret, uint64_t flags)
 
 int cuGetProcAddress(const char *name, void **ret, int version, uint64_t flags)
 {
-	(void)version;
-	return find(name, ret, flags);
+	return find(name, ret, version, flags);
 }
 
 int cuGetProcAddress_v2(const char *name, void **ret, int version, uint64_t flags, int *status)
 {
-	(void)version;
 	if (status)
 		*status = 0;
-	return find(name, ret, flags);
+	return find(name, ret, version, flags);
 }

@@ -16,10 +16,10 @@ from agent import find_pythons
 PRELUDE = '''
 import ctypes, os, sys
 libcuda = ctypes.CDLL("libcuda.so.1")
-def proc(name, flags=0, entry=None):
+def proc(name, flags=0, entry=None, version=12000):
     out = ctypes.c_void_p()
     entry = entry or libcuda.cuGetProcAddress_v2
-    assert entry(name, ctypes.byref(out), 12000, ctypes.c_uint64(flags), None) == 0, name
+    assert entry(name, ctypes.byref(out), version, ctypes.c_uint64(flags), None) == 0, name
     return ctypes.CFUNCTYPE(ctypes.c_int)(out.value)
 def numbers(*values):
     return [ctypes.c_uint(v) for v in values]
@@ -230,6 +230,8 @@ def check_capture(python: str) -> None:
     body = '''
 plain = proc(b"cuLaunchKernel")
 graph = ctypes.c_void_p()
+for version in (10000, 11000):  # as libcudart: each form, the old ones first
+    proc(b"cuStreamBeginCapture", version=version), proc(b"cuGraphInstantiate", version=version)
 assert launch(plain, 2, stream=5) == 0
 assert proc(b"cuStreamBeginCapture")(ctypes.c_void_p(5), 0) == 0
 assert launch(plain, 1, stream=5, arguments=(1, 2)) == 0 #captured
@@ -246,6 +248,26 @@ assert proc(b"cuGraphLaunch")(ctypes.c_void_p(9), ctypes.c_void_p(5)) == 0
         equal([line.split()[1] + (line.split("capture")[1] if "capture" in line else "") for line in launches],
               ["0.4 55", "0.3", "0.2", "34.1 55", "0.1"])
         assert "<string>:%d capture" % lines_of(body)["captured"] in launches[3], launches[3]
+
+
+def check_deep(python: str) -> None:
+    """Of a deep stack the innermost frames, and then the program's own behind those of libraries."""
+    body = '''
+plain = proc(b"cuLaunchKernel")
+def make(file, text):
+    space = {"launch": launch, "plain": plain}
+    exec(compile(text, file, "exec"), space)
+    return space
+library = make("/opt/lib/site-packages/torch/deep.py", "def down(n, then):\\n    return down(n - 1, then) if n else then()\\n")
+own = make("/home/u/train.py", "def step(down, then):\\n    return down(60, then)\\n")
+assert own["step"](library["down"], lambda: launch(plain, 1)) == 0
+'''
+    with lab() as l:
+        status, _, pid = run(l, python, body)
+        equal(status, 0)
+        frames = show(l, pid)[1].split("frames ")[1].split()
+        assert any(f == "step:train.py:2" for f in frames) and any(f.startswith("<module>:<string>") for f in frames), frames
+        equal(sum("deep.py" in f for f in frames), 22)
 
 
 def check_off(python: str) -> None:
@@ -268,7 +290,7 @@ def list_cases() -> List[Tuple[str, Callable[..., None], str]]:
     for name, check in (("calls that fail", check_failures), ("a full ring keeps the newest", check_wrap), ("a killed process", check_killed),
                         ("a forked child has its own record", check_fork), ("threads that come and go", check_threads),
                         ("PyTorch's backward launches lead to their forward", check_backward),
-                        ("launches into a graph, and of it", check_capture),
+                        ("launches into a graph, and of it", check_capture), ("a deep stack", check_deep),
                         ("off, or nothing launched: no file", check_off)):
         cases.append((name, check, pythons[-1][0] if pythons else ""))
     return cases

@@ -254,7 +254,7 @@ def test_wait_opens_the_session_at_the_fault() -> None:
             raise tap.Skip("ptrace is refused here")
         tap.equal((first.count("\n") <= 24, "... `trap report` shows all of it\n" in first), (True, True), first)
         s.ask("set height 0")
-        no_focus = "the focus is on no GPU thread: `trap thread 1` goes to the first failing one\n"
+        no_focus = "the focus is on no GPU thread, and none has failed\n"
         for command in ("trap args", "trap regs", "trap stack", "trap source", "trap asm", "trap thread", "trap mem arg0"):
             tap.equal(s.ask(command), no_focus, command)
         tap.equal(s.ask("trap thread 1"), "there is no failing thread 1: none is known\n")

@@ -95,6 +95,7 @@ def drive(check: Check, name: str, session: Session, first: List[str], steps: St
 
 
 KERNEL_STEPS: Steps = [
+    ("set pagination off", []),  # nobody is there to press return
     ("trap why", [r"device-side assert"]),
     ("trap threads", [r"block \(", r"thread \("]),
     ("trap thread 1", [r"SM \d+ warp \d+ lane \d+"]),
@@ -112,6 +113,7 @@ KERNEL_STEPS: Steps = [
     ("trap report", [r"The run"]),
 ]
 TORCH_STEPS: Steps = [
+    ("set pagination off", []),
     ("trap why", [r"nll_loss_forward_reduce_cuda_kernel_2d"]),
     ("trap threads", [r"block \(0,0,0\) thread \(2,0,0\)"]),
     ("trap args", [r"arg3  long const\* = 0x", r"arg8  long = 3"]),
