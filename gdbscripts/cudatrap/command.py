@@ -72,6 +72,12 @@ def show(text: str) -> None:
     gdb.write(text if text.endswith("\n") else text + "\n")
 
 
+def need_program(what: str) -> None:
+    """For what is to hold in a later run, too."""
+    if stop.is_dump() or not gdb.current_progspace().filename:
+        need_process(what)
+
+
 def need_process(what: str) -> None:
     """For what moves the program or changes how it runs."""
     if stop.is_dump():

@@ -10,7 +10,7 @@ from typing import Any, List, Optional, Set, Tuple
 import gdb
 
 from . import faults, settings, stop, tool
-from .command import TrapCommand, need_process, show
+from .command import TrapCommand, need_process, need_program, show
 
 KERNEL = r"[A-Za-z_~(][\w:<>,&*()\[\] ~.-]*"  # a C++ name, also one with template arguments
 
@@ -79,7 +79,7 @@ class TrapBreakOn(TrapCommand):
     name = "break-on"
 
     def invoke(self, argument: str, from_tty: bool) -> None:
-        need_process("trap break-on")
+        need_program("trap break-on")
         kernel, condition = kernel_and_condition(self, argument)
         gdb.execute(f"with breakpoint pending on -- break {kernel}" + (f" if {condition}" if condition else ""))
 
@@ -110,7 +110,7 @@ class TrapOnLaunch(TrapCommand):
     name = "on-launch"
 
     def invoke(self, argument: str, from_tty: bool) -> None:
-        need_process("trap on-launch")
+        need_program("trap on-launch")
         kernel, condition = kernel_and_condition(self, argument)
         if condition:
             raise self.usage()

@@ -13,6 +13,9 @@ static void find(void *library, const char *name, void *ret_function)
 	void *found = library ? ct_agent_lookup_in(library, name) : NULL;
 	if (!found)
 		found = ct_agent_lookup(name);
+	// Through a gate like the program's own calls: after a fault the driver holds whoever asks (cuKernelGetParamInfo loads the kernel; seen
+	// on an H200), and has to be left again.
+	found = ct_agent_gate(name, found);
 	memcpy(ret_function, &found, sizeof found);
 }
 

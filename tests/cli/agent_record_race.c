@@ -34,6 +34,12 @@ void *ct_agent_lookup_in(void *library, const char *name)
 	return ct_agent_lookup(name);
 }
 
+void *ct_agent_gate(const char *name, void *real)
+{
+	(void)name;
+	return real;
+}
+
 bool ct_agent_gate_is_open(void)
 {
 	return true;
