@@ -84,6 +84,19 @@ static void offer_arguments(struct ct_shell *s, struct candidates *c)
 			offer(c, ct_arena_printf(c->arena, "arg%zu", i));
 }
 
+// A name for each tensor, once.
+static void offer_tensors(const struct ct_shell *s, struct candidates *c)
+{
+	const char *name;
+	for (size_t i = 0; (name = ct_shell_tensor_name(s, i)); i++) {
+		bool twice = false;
+		for (size_t k = 0; k < i && !twice; k++)
+			twice = strcmp(ct_shell_tensor_name(s, k), name) == 0;
+		if (!twice)
+			offer(c, name);
+	}
+}
+
 static void offer_second(struct ct_shell *s, struct candidates *c, const char *command)
 {
 	if (strcmp(command, "help") == 0)
@@ -94,6 +107,10 @@ static void offer_second(struct ct_shell *s, struct candidates *c, const char *c
 		offer_kernels(s, c);
 	else if (strcmp(command, "mem") == 0)
 		offer_arguments(s, c);
+	else if (strcmp(command, "tensor") == 0 || strcmp(command, "tensors") == 0)
+		offer_tensors(s, c);
+	else if (strcmp(command, "python") == 0)
+		offer(c, "locals");
 	else if (strcmp(command, "report") == 0)
 		offer(c, "save");
 	else if (strcmp(command, "threads") == 0)

@@ -132,6 +132,10 @@ bool ct_shell_run_python(struct ct_shell_call *call, struct ct_error *err)
 {
 	const struct ct_incident *in = call->shell->incident;
 	size_t shown = 0;
+	if (call->n_args && strcmp(call->args[0], "locals") != 0)
+		return ct_fail(err, CT_USAGE, "usage: python [locals]");
+	if (call->n_args)
+		return ct_shell_python_locals(call, err);
 	if (!need_host(call, err))
 		return false;
 	for (size_t i = 0; i < in->n_threads; i++) {

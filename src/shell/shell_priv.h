@@ -65,6 +65,10 @@ ct_shell_run ct_shell_run_thread, ct_shell_run_kernel, ct_shell_run_stack;
 ct_shell_run ct_shell_run_regs, ct_shell_run_source, ct_shell_run_asm;
 // values.c
 ct_shell_run ct_shell_run_args, ct_shell_run_mem;
+// tensors.c
+ct_shell_run ct_shell_run_values, ct_shell_run_tensors, ct_shell_run_tensor, ct_shell_run_find;
+bool ct_shell_python_locals(struct ct_shell_call *call, struct ct_error *err);
+const char *ct_shell_tensor_name(const struct ct_shell *shell, size_t index);  // for completion; NULL: past the end
 // host.c
 ct_shell_run ct_shell_run_host, ct_shell_run_frame, ct_shell_run_up, ct_shell_run_down, ct_shell_run_python;
 // machine.c

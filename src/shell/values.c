@@ -152,10 +152,33 @@ static bool get_arguments(struct ct_shell_call *call, struct arguments *ret, str
 	return true;
 }
 
+static bool print_stored(struct ct_shell_call *call, struct ct_error *err)
+{
+	const struct ct_gpu *gpu = &call->shell->incident->gpu;
+	for (size_t i = 0; i < gpu->n_arguments; i++) {
+		const struct ct_argument *a = &gpu->arguments[i];
+		fprintf(call->out, "arg%-2" PRIu32 " ", a->index);
+		if (a->type)
+			fprintf(call->out, "%s", ct_shell_flat(&call->arena, a->type));
+		else
+			fprintf(call->out, "%" PRIu32 " bytes", a->size_bytes);
+		if (a->name)
+			fprintf(call->out, " %s", ct_shell_flat(&call->arena, a->name));
+		fprintf(call->out, " = %s", a->value ? ct_shell_flat(&call->arena, a->value) : a->bytes ? ct_shell_flat(&call->arena, a->bytes) : "not read");
+		fprintf(call->out, "%s%s\n", a->tensor ? "   -> " : "", a->tensor ? ct_shell_flat(&call->arena, a->tensor) : "");
+	}
+	if (gpu->n_arguments)
+		return true;
+	ct_fail(err, CT_UNAVAILABLE, "the kernel's arguments were not read");
+	return ct_hint(err, "'collectors' says why");
+}
+
 bool ct_shell_run_args(struct ct_shell_call *call, struct ct_error *err)
 {
 	struct arguments a;
 	enum form form;
+	if (!call->shell->core)
+		return print_stored(call, err);
 	if (!get_arguments(call, &a, err))
 		return false;
 	for (size_t i = 0; i < a.params.n_rows; i++) {

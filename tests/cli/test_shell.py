@@ -162,6 +162,25 @@ def _() -> None:
             raise AssertionError(f"{line}: status {status}: {text}")
 
 
+RECORDED = SRC / "tests/gpu/recorded/wait-pytorch"
+
+
+@test("a report answers what was read of values, arguments and tensors")
+def _() -> None:
+    status, text = run(str(RECORDED), *commands("values", "args", "tensors y", "tensor y", "tensor y 2", "tensor arg3 2", "find 3", "python locals"))
+    golden = GOLDEN / "recorded-values.txt"
+    if os.environ.get("UPDATE_GOLDEN") == "1":
+        golden.write_text(text)
+    equal((status, text), (0, golden.read_text()))
+    for line, words in (("tensor y 5", "was not kept"), ("tensor nothing", "there is no tensor 'nothing'"), ("tensors nothing", "'tensors' lists them"), ("find x", "not an integer"),
+                        ("find 77", "in no argument"), ("tensor y 1:3", "not an index"), ("python globals", "usage: python [locals]"), ("tensor arg77", "no tensor 'arg77'")):
+        status, text = run(str(RECORDED), "-c", line)
+        equal((line, status, words in text), (line, 1, True))
+    for line in ("tensors", "tensor y", "python locals"):
+        status, text = run(dump(LINE), "-c", line)
+        equal((line, status, "a GPU core dump knows no tensors" in text or "there is no tensor" in text), (line, 1, True))
+
+
 @test("a stored incident answers, and says what only a dump has")
 def _() -> None:
     for folder in (str(INCIDENT), str(INCIDENT.parent)):
@@ -171,7 +190,7 @@ def _() -> None:
         if os.environ.get("UPDATE_GOLDEN") == "1":
             golden.write_text(text)
         equal((status, text), (0, golden.read_text()))
-    for line in ("args", "regs", "sms", "modules", "raw", "mem 0x1000", "threads all", "kernel 1"):
+    for line in ("regs", "sms", "modules", "raw", "mem 0x1000", "threads all", "kernel 1"):
         status, text = run(str(INCIDENT), "-c", line)
         equal((line, status, "CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1" in text), (line, 1, True))
     for line, words in (("thread 0 9", "is not among the"), ("frame 999", "there is no host frame '999'"), ("down", "the innermost host frame"),
@@ -241,7 +260,7 @@ def _() -> None:
     helps = dict(line.split(None, 1) for line in run(dump(LINE), "-c", "help")[1].splitlines())
     wanted = []
     needs_a_process = ("next", "break-on", "on-launch")
-    reads_memory = ("values", "tensors", "tensor", "find")  # of the running program: more than a file can answer
+    reads_memory = ("tensor", "find")  # of the running program: more than a file can answer
     files = sorted((SRC / "gdbscripts/cudatrap").glob("*commands.py"))
     for node in [node for file in files for node in ast.parse(file.read_text()).body]:
         text = (ast.get_docstring(node) or "").splitlines() if isinstance(node, ast.ClassDef) else []
@@ -250,9 +269,9 @@ def _() -> None:
             continue
         name = usage[0].split()[1]
         wanted.append((usage[0], text[0]))
-        if name in needs_a_process or name in reads_memory:
+        if name in needs_a_process:
             continue
-        if name not in ("report", "args", "asm", "host", "python"):  # these do a little more or less
+        if name not in ("report", "args", "asm", "host", "python", *reads_memory):  # these do a little more or less
             equal((name, text[0].rstrip(".").lower()), (name, helps[name].lower()))
         equal((name, name in helps), (name, True))
     equal(sorted(got), sorted(wanted))
