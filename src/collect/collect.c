@@ -161,6 +161,7 @@ static bool run_gdb(const struct ct_collect_job *job, struct ct_incident *incide
 		.deadline_us = job->deadline_us,
 		.scratch_dir = job->scratch_dir,
 		.verbose = job->verbose,
+		.keep_image = true,
 	};
 	if (!gdb) {
 		if (!ct_cudagdb_find(&incident->arena, NULL, job->environment, incident->process.executable, &found, NULL, err))

@@ -47,10 +47,10 @@ struct ct_cudagdb_job {
 	int64_t deadline_us;      // ct_now_us() scale; cuda-gdb is killed then
 	const char *scratch_dir;  // private, exists, absolute: cwd of cuda-gdb, its log (cuda-gdb.log), its JSON; TMPDIR when a core is opened
 	bool verbose;             // its own output to our stderr
+	bool keep_image;          // leave the code image of a failed assert as CT_CUDAGDB_IMAGE, for the caller to take away
 };
 
-// File in scratch_dir: the code image of a failed assert in a process, when there was one.
-#define CT_CUDAGDB_IMAGE "image.cubin"
+#define CT_CUDAGDB_IMAGE "image.cubin"  // in scratch_dir
 
 // Runs it to the end. *ret_json: the document that ct_incident_read_gpu_json() reads. On failure err says what cuda-gdb said in our
 // words (ptrace refused, driver too old, MPS, crashed, hung), never its own noise. A cuda-gdb without Python or gdb.cuda is driven
