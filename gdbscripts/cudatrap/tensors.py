@@ -118,8 +118,11 @@ class Facts:
             row = self.special.setdefault((what, bound), [0, start + found[0], numbers[found[0]]])
             row[0] += len(found)
 
-    def extremes(self, numbers: Sequence[Any], start: int) -> None:
-        least, most = min(numbers), max(numbers)
+    def extremes(self, numbers: Sequence[Any], start: int, ordered: Sequence[Any]) -> None:
+        """ordered: the numbers without NaN, which has no place in an order."""
+        if not ordered:
+            return
+        least, most = min(ordered), max(ordered)
         if self.least is None or least < self.least[0]:
             self.least = (least, start + first_of(numbers, least))
         if self.most is None or most > self.most[0]:
@@ -127,7 +130,7 @@ class Facts:
 
     def integers(self, numbers: Sequence[int], start: int) -> None:
         self.read += len(numbers)
-        self.extremes(numbers, start)
+        self.extremes(numbers, start, numbers)
         least, most = min(numbers), max(numbers)
         if least < 0:
             self.note("negative", 0, [i for i, n in enumerate(numbers) if n < 0], numbers, start)
@@ -141,13 +144,7 @@ class Facts:
         self.note("infinite", 0, [i for i, n in enumerate(numbers) if math.isinf(n)], numbers, start)
         self.note("negative", 0, [i for i, n in enumerate(numbers) if n < 0], numbers, start)
         self.note("above 1", 1, [i for i, n in enumerate(numbers) if n > 1], numbers, start)
-        rest = [n for n in numbers if n == n]
-        if rest:
-            least, most = min(rest), max(rest)
-            if self.least is None or least < self.least[0]:
-                self.least = (least, start + first_of(numbers, least))
-            if self.most is None or most > self.most[0]:
-                self.most = (most, start + first_of(numbers, most))
+        self.extremes(numbers, start, [n for n in numbers if n == n])
 
 
 def first_of(numbers: Sequence[Any], value: Any) -> int:

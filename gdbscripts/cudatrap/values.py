@@ -173,6 +173,8 @@ def read_arrays(
         array = argument.array
         if array is None or array.element is None or array.address == 0 or not is_input(argument):
             continue
+        if rule is not None and argument.name != rule.array and array.element.size == 1:
+            continue  # char *: bytes of any type
         here = rule if rule is not None and launch is not None and argument.name == rule.array else None
         rows.append(read_array(argument, found, here, launch, threads, reader))
     return rows

@@ -70,7 +70,7 @@ struct ct_failed_value {
 };
 void ct_explain_values(struct ct_incident *incident, const struct ct_catalog *catalog, const struct ct_catalog_row *row, struct ct_failed_value *ret_failed);
 // evidence.c: adds what was read inside functors and in tensors to the values, and to *failed where that tells the one that failed.
-void ct_explain_evidence(struct ct_incident *incident, const struct ct_catalog_row *row, struct ct_failed_value *failed);
+void ct_explain_evidence(struct ct_incident *incident, struct ct_failed_value *failed);
 // The first of these among the tensors read that lie where a tensor of the launching call does; NULL: not read.
 const struct ct_tensor_memory *ct_evidence_of(const struct ct_incident *incident, const struct ct_tensor *tensor);
 const struct ct_special *ct_evidence_special(const struct ct_tensor_memory *memory, const char *what, uint64_t bound);

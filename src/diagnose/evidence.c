@@ -258,11 +258,10 @@ static void add_untyped(struct ct_incident *in)
 	}
 }
 
-void ct_explain_evidence(struct ct_incident *in, const struct ct_catalog_row *row, struct ct_failed_value *failed)
+void ct_explain_evidence(struct ct_incident *in, struct ct_failed_value *failed)
 {
 	struct ct_call call;
 	int64_t tid = launching_tid(in);
-	(void)row;
 	if (in->kind != CT_FAULT_ASSERT && in->kind != CT_FAULT_EXCEPTION)
 		return;
 	if (failed->known || add_functor(in, failed))

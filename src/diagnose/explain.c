@@ -12,7 +12,7 @@ void ct_explain(struct ct_incident *incident, const struct ct_catalog *catalog)
 		row = ct_catalog_match(catalog, &incident->assertion, kernel, &n_equal);
 	ct_explain_pointers(incident);
 	ct_explain_values(incident, catalog, row, &failed);
-	ct_explain_evidence(incident, row, &failed);
+	ct_explain_evidence(incident, &failed);
 	ct_explain_cause(incident, catalog, row, &failed);
 	const struct ct_failed_call *failed_call = &incident->launch.failed_call;
 	const struct ct_call_cause *call = catalog && incident->kind == CT_FAULT_API_ERROR && failed_call->present ? ct_catalog_call(catalog, failed_call) : NULL;
