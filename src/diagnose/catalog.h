@@ -67,7 +67,10 @@ struct ct_failed_value {
 	const char *least, *most;
 	bool whole;  // all of it was read
 	uint64_t n_elements, n_outside;
+	bool unexplained, candidates;  // by the kernel's arguments; there are values that fit
 };
+// That no value was established, as a note.
+void ct_explain_no_value(struct ct_incident *incident, bool candidates);
 void ct_explain_values(struct ct_incident *incident, const struct ct_catalog *catalog, const struct ct_catalog_row *row, struct ct_failed_value *ret_failed);
 // evidence.c: adds what was read inside functors and in tensors to the values, and to *failed where that tells the one that failed.
 void ct_explain_evidence(struct ct_incident *incident, struct ct_failed_value *failed);

@@ -255,7 +255,7 @@ void ct_explain_cause(struct ct_incident *incident, const struct ct_catalog *cat
 		incident->cause.text = filled_in(&j, found->text);
 	}
 	if (found && strcmp(found->check, "-") != 0)
-		add_checks(incident, found->check);
+		add_checks(incident, filled_in(&j, found->check));
 	if (row)
 		add_meaning(incident, row);
 }

@@ -303,6 +303,18 @@ static bool one_device(const struct ct_tensor *const *t, size_t n)
 	return true;
 }
 
+// What was read of them.
+static const char *read_of(struct ct_incident *in, const struct ct_tensor *const *t, size_t n)
+{
+	CT_AUTO(ct_auto_str) struct ct_str s = CT_STR_INIT;
+	for (size_t i = 0; i < n; i++) {
+		const struct ct_tensor_memory *m = ct_evidence_of(in, t[i]);
+		if (m && m->min && m->max)
+			ct_str_addf(&s, "%s%s holds %s .. %s", s.length ? ", " : "", t[i]->name, m->min, m->max);
+	}
+	return s.length ? ct_arena_strdup(&in->arena, ct_str_text(&s)) : "the values were not read";
+}
+
 static void check_line(struct ct_incident *in, int64_t tid)
 {
 	static const char not_known[] = "what this call asks of its arguments is not known here";
@@ -323,7 +335,7 @@ static void check_line(struct ct_incident *in, int64_t tid)
 	const struct answer answers[] = {
 		[CT_CHECK_SHAPE] = {CT_CHECK_IS_UNKNOWN, "call-not-known", ct_arena_printf(&in->arena, "%s: %s", ct_str_text(&shapes), not_known)},
 		[CT_CHECK_DTYPE] = {CT_CHECK_IS_UNKNOWN, "call-not-known", ct_arena_printf(&in->arena, "%s: %s", ct_str_text(&dtypes), not_known)},
-		[CT_CHECK_RANGE] = {CT_CHECK_IS_UNKNOWN, "call-not-known", "the values were not read"},
+		[CT_CHECK_RANGE] = {CT_CHECK_IS_UNKNOWN, "call-not-known", read_of(in, found, n)},
 		[CT_CHECK_DEVICE] = {one ? CT_CHECK_IS_OK : CT_CHECK_IS_UNKNOWN, "same-device", ct_arena_strdup(&in->arena, ct_str_text(&devices))},
 	};
 	for (size_t kind = 0; kind < CT_COUNT(answers); kind++) {

@@ -164,12 +164,12 @@ static bool add_probability(struct ct_incident *in, const struct ct_tensor *t, b
 			continue;
 		const char *place = place_text(in, t, m, s->index);
 		struct ct_value *v = ct_incident_add_value(in, name ? name : place, s->value, ct_arena_printf(&in->arena, "%s, read from device memory", place));
-		v->candidate = s->n_found > 1;
+		v->candidate = s->n_found > 1 && i >= 2;  // one NaN is like the other
 		failed->id = u->id;
 		failed->text = s->value;
-		failed->detail = ct_arena_printf(&in->arena, "%s, where %s is wanted: %" PRIu64 " of %" PRIu64 " element%s of %s %s %s; the first is %s = %s", m->name,
-						 bce ? "0 .. 1" : "a probability or weight of 0 or more, not infinite", s->n_found, m->n_elements,
-						 m->n_elements == 1 ? "" : "s", m->name, s->n_found == 1 ? "is" : "are", u->words, place, s->value);
+		failed->detail = ct_arena_printf(&in->arena, "%" PRIu64 " of %" PRIu64 " element%s of %s %s %s, where %s wanted; the first is %s = %s", s->n_found,
+						 m->n_elements, m->n_elements == 1 ? "" : "s", m->name, s->n_found == 1 ? "is" : "are", u->words,
+						 bce ? "0 .. 1 is" : "finite probabilities or weights of 0 or more are", place, s->value);
 		return true;
 	}
 	return false;

@@ -256,7 +256,7 @@ static bool local_tells(const struct ct_incident *incident, const char *expressi
 }
 
 // The reader looks for the values: when there are none, that is said.
-static void note_no_value(struct ct_incident *incident, bool candidates)
+void ct_explain_no_value(struct ct_incident *incident, bool candidates)
 {
 	if (incident->gpu.present && incident->gpu.has_kernel)
 		ct_incident_add_note(incident, "Which value made the assert fail was not established: registers are gone at an assert, the kernel has no locals that could be "
@@ -284,5 +284,6 @@ void ct_explain_values(struct ct_incident *incident, const struct ct_catalog *ca
 	if (told)
 		return;
 	add_candidates(&x, expression, named);
-	note_no_value(incident, incident->n_values > n);
+	ret_failed->unexplained = true;
+	ret_failed->candidates = incident->n_values > n;
 }

@@ -53,7 +53,7 @@ static const struct example examples[] = {
 	 "\"value\": \"34\"}]}]") "}", "label-range", "label 34 for a model with 19 outputs", "cur_target=34 n_classes=19 ignore_index=-100 "},
 	{"NaN where a probability is wanted", HEAD GPU(KERNEL("vectorized_elementwise_kernel<4, binary_cross_entropy_out_cuda>(int)") ", " ASSERT ", \"tensors\": ["
 	 READ("p", "0x7000", "float32", SPECIAL("NaN", "0", "5", "NaN")) "]") ", " THREAD("f", "F.binary_cross_entropy(p, y)") ", \"tensors\": [" TENSOR("p", "float32", "[2, 4]", "0x7000") ", "
-	 TENSOR("y", "float32", "[2, 4]", "0x8000") "]}", "probability-nan", "p, where 0 .. 1 is wanted: 1 of 8 elements of p is NaN, which fails every comparison; the first is p[1, 1] = NaN",
+	 TENSOR("y", "float32", "[2, 4]", "0x8000") "]}", "probability-nan", "1 of 8 elements of p is NaN, which fails every comparison, where 0 .. 1 is wanted; the first is p[1, 1] = NaN",
 	 "input_val=NaN "},
 	{"a target above 1", HEAD GPU(KERNEL("vectorized_elementwise_kernel<4, binary_cross_entropy_out_cuda>(int)") ", " ASSERT ", \"tensors\": ["
 	 READ("y", "0x8000", "float32", SPECIAL("above 1", "1", "2", "1.5")) "]") ", " THREAD("f", "F.binary_cross_entropy(p, y)") ", \"tensors\": [" TENSOR("p", "float32", "[2, 4]", "0x7000") ", "
