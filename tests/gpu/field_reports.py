@@ -78,7 +78,9 @@ def run(name: str, limit: int, record: Path) -> Json:
     row: Json = {}
     try:
         command = [sys.executable, str(source)] if source.suffix == ".py" else [str(build(source, folder))]
-        env = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"), "TRITON_CACHE_DIR": str(folder / "triton")}
+        own = {"CUDATRAP_GDBSCRIPTS": str(TOP_SRC / "gdbscripts"), "CUDATRAP_DATA": str(TOP_SRC / "data"),
+               "CUDATRAP_AGENT": str(TOP_BUILD / "libcudatrap-agent.so")}  # fmt: skip
+        env = {**own, **os.environ, "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"), "TRITON_CACHE_DIR": str(folder / "triton")}
         full = ["timeout", "-k", "10", str(limit), str(TOP_BUILD / "cudatrap"), "--report-dir", str(folder / "reports"), "--", *command]
         with open(folder / "output", "w+b") as output:
             done = subprocess.run(full, cwd=str(folder), env=env, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, check=False)

@@ -115,6 +115,36 @@ static void test_examples(void)
 	}
 }
 
+#define LABELS(least, most, whole) \
+	"{\"version\": 1, \"kind\": \"exception\", " GPU(KERNEL("k(int)") ", " GROUP("14", "k") ", \"tensors\": [{\"name\": \"y\", \"address\": \"0x8000\", " \
+	"\"type\": \"int64\", \"read\": 8, \"whole\": " whole ", \"min\": \"" least "\", \"max\": \"" most "\"}]") ", " \
+	THREAD("f", "F.cross_entropy(x, y)") ", \"tensors\": [" TENSOR("x", "float32", "[8, 14]", "0x7000") ", " TENSOR("y", "int64", "[8]", "0x8000") "]}"
+
+static void test_value_range_from_what_was_read(void)
+{
+	static const struct {
+		const char *json, *seen;
+		enum ct_check_status status;
+	} cases[] = {
+		{LABELS("0", "14", "true"), "y holds 0 .. 14; x has 14 classes", CT_CHECK_IS_SUSPECT},
+		{LABELS("0", "13", "true"), "y holds 0 .. 13; x has 14 classes", CT_CHECK_IS_OK},
+		{LABELS("-1", "13", "true"), "y holds -1 .. 13; x has 14 classes", CT_CHECK_IS_SUSPECT},
+		{LABELS("-100", "13", "true"), "y holds -100 .. 13; x has 14 classes", CT_CHECK_IS_OK},
+		{LABELS("0", "13", "false"), "y holds 0 .. 13 in the part that was read; x has 14 classes", CT_CHECK_IS_UNKNOWN},
+	};
+	for (size_t i = 0; i < CT_COUNT(cases); i++) {
+		CT_AUTO(ct_incident_auto) struct ct_incident *in = NULL;
+		struct ct_error err = CT_ERROR_INIT;
+		CU_ASSERT_TRUE_FATAL(ct_incident_read_json(cases[i].json, strlen(cases[i].json), &in, &err));
+		ct_diagnose(in);
+		CU_ASSERT_TRUE_FATAL(in->n_checks == 4 && in->checks[2].kind == CT_CHECK_RANGE);
+		if (strcmp(in->checks[2].seen, cases[i].seen) != 0 || in->checks[2].status != cases[i].status)
+			printf("# %s (status %d)\n", in->checks[2].seen, (int)in->checks[2].status);
+		CU_ASSERT_STRING_EQUAL(in->checks[2].seen, cases[i].seen);
+		CU_ASSERT_EQUAL(in->checks[2].status, cases[i].status);
+	}
+}
+
 // Every id that the code can give has its words.
 static void test_every_id_has_words(void)
 {
@@ -133,6 +163,7 @@ int main(void)
 {
 	static const CU_TestInfo tests[] = {
 		{"each cause has what speaks for it", test_examples},
+		{"value range from what was read", test_value_range_from_what_was_read},
 		{"each id has its words", test_every_id_has_words},
 		CU_TEST_INFO_NULL,
 	};
