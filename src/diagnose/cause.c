@@ -62,31 +62,63 @@ static const char *label_cause(struct judged *j)
 
 // ---- Indices -------------------------------------------------------------------------------------------------
 
-static bool frame_has(const struct ct_host_frame *frames, size_t n, const char *function, const char *source)
+static bool frame_has(const struct ct_host_frame *frames, size_t n, const char *function)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct ct_host_frame *f = &frames[i];
-		if (f->kind != CT_FRAME_PYTHON)
-			continue;
-		if ((function && f->function && strcmp(f->function, function) == 0) || (source && f->source && strstr(f->source, source)))
+		if (f->kind == CT_FRAME_PYTHON && f->function && strcmp(f->function, function) == 0)
 			return true;
 	}
 	return false;
 }
 
-static bool launched_by(const struct ct_incident *in, const char *function, const char *source)
+static bool launched_by(const struct ct_incident *in, const char *function)
 {
 	for (size_t i = 0; i < in->n_threads; i++) {
 		const struct ct_host_thread *t = &in->threads[i];
 		if (t->launching)
-			return frame_has(t->frames, t->n_frames, function, source) || frame_has(t->python, t->n_python, function, source);
+			return frame_has(t->frames, t->n_frames, function) || frame_has(t->python, t->n_python, function);
 	}
 	return false;
 }
 
 static bool is_lookup(const struct ct_incident *in)
 {
-	return kernel_has(in, "EmbeddingBag") || launched_by(in, "embedding", NULL) || launched_by(in, "embedding_bag", NULL);
+	return kernel_has(in, "EmbeddingBag") || launched_by(in, "embedding") || launched_by(in, "embedding_bag");
+}
+
+static bool speaks_of_positions(const char *text)
+{
+	return text && (strstr(text, "position") || strstr(text, "pos_emb"));
+}
+
+// The line outside PyTorch that made the lookup: lines further out name all that a model takes.
+static bool line_has_positions(const struct ct_host_frame *frames, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (frames[i].kind == CT_FRAME_PYTHON && frames[i].file && !strstr(frames[i].file, "/torch/"))
+			return speaks_of_positions(frames[i].source);
+	return false;
+}
+
+// A table with that many rows that is called so, where there is one; the line may have other lookups in it.
+static bool is_position_lookup(const struct judged *j)
+{
+	const struct ct_incident *in = j->incident;
+	bool line = false;
+	for (size_t i = 0; i < in->n_threads; i++)
+		if (in->threads[i].launching)
+			line = line_has_positions(in->threads[i].frames, in->threads[i].n_frames) || line_has_positions(in->threads[i].python, in->threads[i].n_python);
+	bool other = false;
+	for (size_t i = 0; line && i < in->n_tensors; i++) {
+		const struct ct_tensor *t = &in->tensors[i];
+		if (!t->has_shape || t->n_shape != 2 || !ct_ends_with(t->name, ".weight"))
+			continue;
+		if (speaks_of_positions(t->name))
+			return t->shape[0] == j->bound;
+		other |= t->shape[0] == j->bound && strcmp(t->name, "self.weight") != 0;
+	}
+	return line && !other;
 }
 
 // Far beyond what any size can be: no arithmetic on indices leads there.
@@ -108,7 +140,7 @@ static const char *index_cause(struct judged *j)
 	const struct ct_incident *in = j->incident;
 	if (is_garbage(j))
 		return "index-garbage";
-	if (is_lookup(in) && (launched_by(in, NULL, "position") || launched_by(in, NULL, "pos_emb")) && j->value >= j->bound)
+	if (is_lookup(in) && j->value >= j->bound && is_position_lookup(j))
 		return "position-range";
 	if (j->value < 0)
 		return "index-negative";

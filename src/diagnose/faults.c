@@ -98,7 +98,8 @@ static const char *large_product(struct ct_incident *in)
 	}
 	if (n < 2 || product <= INT32_MAX)
 		return NULL;
-	return ct_arena_printf(&in->arena, "the int arguments %s multiply to %" PRIu64 ", more than an int holds (2147483647): an index computed in int turns negative",
+	return ct_arena_printf(&in->arena, "the int arguments %s multiply to %" PRIu64 ", more than an int holds (2147483647): where the kernel multiplies them in int, the index "
+			       "turns negative",
 			       ct_str_text(&s), product);
 }
 
@@ -115,7 +116,7 @@ static const char *in_callee(struct ct_incident *in, uint32_t exception)
 	    !ct_diagnose_base_name(in->gpu.kernel.name, &kernel) || ct_span_equal(function, kernel))
 		return NULL;
 	return ct_arena_printf(&in->arena, "an access outside the local or shared memory of a thread, in the device function %.*s that the kernel calls: so looks a "
-			       "stack that has outgrown its limit, as recursion makes it", (int)function.length, function.at);
+			       "stack that has outgrown its limit, as recursion makes it; an index outside a shared array looks the same", (int)function.length, function.at);
 }
 
 static const char *during_capture(const struct ct_incident *in)
@@ -139,9 +140,9 @@ static const char *of_exception(struct ct_incident *in, const char **ret_detail)
 	case LANE_ILLEGAL_ADDRESS:
 	case DEVICE_ILLEGAL_ADDRESS:
 	case WARP_ILLEGAL_ADDRESS:
-		*ret_detail = large_product(in);
-		if (!*ret_detail)
-			*ret_detail = large_tensor(in);
+		*ret_detail = large_tensor(in);
+		if (!*ret_detail && in->n_tensors == 0)  // sizes that multiply beyond an int are common; arrays that large are not
+			*ret_detail = large_product(in);
 		return *ret_detail ? "overflow-32" : NULL;
 	case LANE_STACK_OVERFLOW:
 	case WARP_OUT_OF_RANGE_ADDRESS:

@@ -46,6 +46,8 @@ static const struct example examples[] = {
 	{"the tensor is named", HEAD GPU(KERNEL("k(int)") ", " ASSERT ", " FUNCTOR("10", "12")) ", \"tensors\": [" TENSOR("ids", "int64", "[64]", "0x7000") "]}", "index-range", "index 12 in ids", ""},
 	{"a table of positions", HEAD GPU(KERNEL("k(int)") ", " ASSERT ", " FUNCTOR("514", "514")) ", " THREAD("embedding", "self.position_embeddings(pos)") "}", "position-range",
 	 "a table of 514 positions", ""},
+	{"a line that looks up tokens and positions", HEAD GPU(KERNEL("k(int)") ", " ASSERT ", " FUNCTOR("500", "900")) ", " THREAD("embedding", "word(ids) + position(pos)") ", \"tensors\": ["
+	 TENSOR("m.word.weight", "float32", "[500, 8]", "0x9000") ", " TENSOR("m.position.weight", "float32", "[64, 8]", "0xa000") "]}", "embedding-range", "a table of 500 rows", ""},
 	{"a token behind the table", HEAD GPU(KERNEL("k(int)") ", " ASSERT ", " FUNCTOR("500", "501")) ", " THREAD("embedding", "emb(ids)") "}", "embedding-added", "the greatest is 501", ""},
 	{"a token far behind the table", HEAD GPU(KERNEL("k(int)") ", " ASSERT ", " FUNCTOR("500", "900")) ", " THREAD("embedding", "emb(ids)") "}", "embedding-range", "a table of 500 rows", ""},
 	{"labels of a loss without reduction", HEAD GPU(KERNEL("nll_loss2d_forward_no_reduce_kernel(long)") ", " ASSERT ", \"memory\": [{\"argument\": 2, \"name\": \"target\", \"value_name\": "
