@@ -15,7 +15,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, Dict, List, NamedTuple, Optional
+from typing import Any, Dict, List, NamedTuple, Tuple
 
 SRC = Path(os.environ.get("top_srcdir", Path(__file__).resolve().parents[2]))
 BUILD = Path(os.environ.get("top_builddir", "."))
@@ -130,18 +130,23 @@ def why_none(expected: Json, run: Json) -> str:
     return f"{ending}; its last line: `{last[:100]}`" if last else ending
 
 
-def table(record: Path, as_recorded: bool = False) -> str:
+def rows_of(record: Path, as_recorded: bool = False) -> Tuple[List[Row], List[str], int]:
+    """A row for each program with an incident, a line for each without, and how many there are."""
     expectations: Dict[str, Json] = json.loads((FIELD / "expect.json").read_text())
     runs: Dict[str, Json] = json.loads((record / "runs.json").read_text())
     rows, others = [], []
     for name, expected in expectations.items():
-        path: Optional[Path] = record / f"{name}.json"
-        if path is not None and path.exists():
+        path = record / f"{name}.json"
+        if path.exists():
             rows.append(row_of(name, expected, json.loads(path.read_text()) if as_recorded else judged(path)))
         else:
             run = runs.get(name)
             others.append(f"- {name} ({expected['title']}): {why_none(expected, run) if run else 'not run yet'}")
-    return document(rows, others, len(expectations))
+    return rows, others, len(expectations)
+
+
+def table(record: Path, as_recorded: bool = False) -> str:
+    return document(*rows_of(record, as_recorded))
 
 
 def main() -> int:

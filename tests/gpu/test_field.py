@@ -49,9 +49,9 @@ def check_document() -> None:
 
 
 def check_no_wrong_cause() -> None:
-    wrong = [line for line in field_table.table(RECORDED).splitlines() if line.startswith("| ") and "| wrong |" in line.split("| ", 6)[-1]]
+    wrong = [row for row in field_table.rows_of(RECORDED)[0] if row.cause == field_table.WRONG]
     if wrong:
-        raise AssertionError("\n".join(wrong))
+        raise AssertionError("\n".join(f"{row.name}: {row.remark}" for row in wrong))
 
 
 def main() -> int:
