@@ -15,8 +15,8 @@ Json = Dict[str, Any]
 
 MAX_ARGUMENTS = 256  # CT_MAX_ARGUMENTS of src/incident/incident.h
 MAX_BYTES = 64  # CT_MAX_ARGUMENT_BYTES
-# The largest known struct is TensorInfo<T, long> with 416 bytes.
-MAX_READ_BYTES = 512
+# The largest known struct is the functor of index_elementwise_kernel with 1,240 bytes; 4 KiB are all arguments of most kernels.
+MAX_READ_BYTES = 4096
 
 
 class Parameter(NamedTuple):

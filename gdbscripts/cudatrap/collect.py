@@ -12,7 +12,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import gdb
 
-from . import arguments, focus, model, rules, values
+from . import arguments, focus, functors, model, rules, tensors, values
 from .image import Image, ImageError
 from .model import Dim3, GridKey, Json
 
@@ -40,6 +40,7 @@ class State:
         self.arguments: List[arguments.Argument] = []
         self.rule: Optional[rules.Rule] = None
         self.memory: List[Json] = []
+        self.tensors: List[Json] = []
         self.locals: List[Json] = []
 
 
@@ -155,6 +156,16 @@ def read_memory(state: State) -> None:
             launch = rules.Launch(kernel.get("name", ""), grid, block, {a.name: a for a in found if a.name})
     threads = [(warp.block, lane.thread) for warp, lane in state.groups[0].first_lanes]
     state.memory = values.read_arrays(found, state.rule, launch, threads)
+    if grid and block:
+        state.memory += values.read_indices(functors.indices(kernel.get("name", ""), state.arguments, grid, block), threads)
+
+
+def read_tensors(state: State) -> None:
+    """What is in the tensors that the front-end has from the launching thread's frames."""
+    incident = tensors.load(tensors.incident_path())
+    if state.groups and incident.get("tensors"):
+        kernel = state.kernels.get(state.groups[0].grid_key, {})
+        state.tensors = tensors.read_all(incident, kernel.get("name", ""), values.read_tensor_bytes, state.arguments)
 
 
 Probe = Tuple[str, Callable[[State], None]]
@@ -167,6 +178,7 @@ PROBES: List[Probe] = [
     ("gpu-frames", read_frames),
     ("gpu-arguments", read_arguments),
     ("gpu-memory", read_memory),
+    ("gpu-tensors", read_tensors),
 ]
 
 
@@ -228,6 +240,8 @@ def gpu(state: State, lost: List[model.SmException]) -> Json:
         part["arguments"] = [argument.row() for argument in state.arguments]
     if state.memory:
         part["memory"] = state.memory
+    if state.tensors:
+        part["tensors"] = state.tensors
     if lost:
         counts: Dict[int, int] = {}
         for e in lost:

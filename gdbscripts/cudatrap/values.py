@@ -14,6 +14,7 @@ import gdb
 
 from . import arguments, model, rules
 from .arguments import Argument, Integer, Parameter
+from .functors import Indices
 from .image import Image
 from .model import Dim3, Json
 from .rules import Launch, Rule
@@ -172,6 +173,8 @@ def read_arrays(
         array = argument.array
         if array is None or array.element is None or array.address == 0 or not is_input(argument):
             continue
+        if rule is not None and argument.name != rule.array and array.element.size == 1:
+            continue  # char *: bytes of any type
         here = rule if rule is not None and launch is not None and argument.name == rule.array else None
         rows.append(read_array(argument, found, here, launch, threads, reader))
     return rows
@@ -268,6 +271,78 @@ def offending(rule: Rule, launch: Launch, threads: Sequence[Tuple[Dim3, Dim3]], 
                 rows.append({"index": index, "value": str(number), "at": {"block": list(block), "thread": list(thread)}})
                 break
     return rows
+
+
+# ---- arrays of indices inside functors ----------------------------------------------------------------------------------
+
+
+class Window:
+    """An array of indices: what its threads read, in one block where that is small, else one by one."""
+
+    def __init__(self, array: Indices, places: Sequence[int], reader: Reader) -> None:
+        self.array, self.reader, self.data, self.start = array, reader, b"", 0
+        size = array.element.size
+        if array.dense and array.count * size <= KNOWN_BYTES:
+            self.data = reader.block(array.address, array.count * size)
+        elif places and max(places) - min(places) < KNOWN_BYTES:
+            self.start = min(places)
+            self.data = reader.block(array.address + self.start, max(places) - self.start + size)
+
+    def at(self, place: int) -> Optional[int]:
+        start, size = place - self.start, self.array.element.size
+        if 0 <= start and start + size <= len(self.data):
+            return rules.integers(self.data[start : start + size], self.array.element)[0]
+        return self.reader.one(self.array.address + place, self.array.element)
+
+    def facts(self) -> Json:
+        whole = self.array.dense and len(self.data) == self.array.count * self.array.element.size
+        numbers = rules.integers(self.data, self.array.element) if whole else []
+        return {"read": len(numbers), "whole": True, **summary(numbers)} if numbers else {"read": 0}
+
+
+def read_indices(arrays: Sequence[Indices], threads: Sequence[Tuple[Dim3, Dim3]], reader: Optional[Reader] = None) -> List[Json]:
+    """A row for each array, with the element that each failing thread stopped at. None are stated unless each thread has one: only then is the
+    functor's layout what it was taken for."""
+    reader, threads = reader or Reader(), threads[: model.MAX_LANES]
+    windows: List[Window] = []
+    for array in arrays:
+        try:
+            windows.append(Window(array, [array.place(n) for block, thread in threads for n in array.numbers(block, thread)], reader))
+        except GDB_ERRORS:
+            return []
+    rows = [index_row(window) for window in windows]
+    for block, thread in threads:
+        found = stopped_at(windows, block, thread)
+        if found is None:
+            return []
+        number, index, value = found
+        rows[number].setdefault("elements", []).append({"index": index, "value": str(value), "at": {"block": list(block), "thread": list(thread)}})
+    return rows
+
+
+def stopped_at(windows: Sequence[Window], block: Dim3, thread: Dim3) -> Optional[Tuple[int, int, int]]:
+    """The first element that is not allowed: which array, where in it, and the element."""
+    for n in windows[0].array.numbers(block, thread) if windows else []:
+        for number, window in enumerate(windows):
+            place = window.array.place(n)
+            value = window.at(place)
+            if value is None:
+                return None
+            if not window.array.is_allowed(value):
+                return number, place // window.array.element.size, value
+    return None
+
+
+def index_row(window: Window) -> Json:
+    array = window.array
+    row: Json = {"argument": array.argument, "name": array.name, "value_name": array.value_name, "bound_name": array.bound_name, "bound": str(array.high)}
+    if array.exempt is not None:
+        row["exempt"] = str(array.exempt)
+    return {**row, "address": model.hexadecimal(array.address), "type": array.element.word, **window.facts()}
+
+
+def read_tensor_bytes(address: int, size: int) -> bytes:
+    return bytes(gdb.cuda.read_global_memory(address, size))
 
 
 def load_rules() -> List[Rule]:

@@ -152,12 +152,16 @@ static bool run_gdb(const struct ct_collect_job *job, struct ct_incident *incide
 	CT_AUTO(ct_auto_str) struct ct_str json = CT_STR_INIT;
 	struct ct_cudagdb found;
 	const struct ct_cudagdb *gdb = job->gdb;
+	CT_AUTO(ct_auto_str) struct ct_str so_far = CT_STR_INIT;
+	ct_str_addf(&so_far, "%s/" CT_COLLECT_DOCUMENT, job->scratch_dir);
 	const struct ct_cudagdb_job gdb_job = {
 		.pid = job->pid,
+		.incident_path = ct_str_text(&so_far),
 		.after = job->resume ? CT_AFTER_DETACH : CT_AFTER_LEAVE,
 		.deadline_us = job->deadline_us,
 		.scratch_dir = job->scratch_dir,
 		.verbose = job->verbose,
+		.keep_image = true,
 	};
 	if (!gdb) {
 		if (!ct_cudagdb_find(&incident->arena, NULL, job->environment, incident->process.executable, &found, NULL, err))
@@ -173,6 +177,8 @@ static void read_gpu(const struct ct_collect_job *job, struct ct_incident *incid
 	struct ct_error err = CT_ERROR_INIT;
 	if (!run_gdb(job, incident, &err))
 		add_failure(incident, "gpu", start, &err);  // else the document has its own rows
+	else
+		ct_collect_assert(job->scratch_dir, incident);
 }
 
 static bool save(const struct ct_collect_job *job, const struct ct_incident *incident)

@@ -42,11 +42,15 @@ enum ct_cudagdb_after {
 struct ct_cudagdb_job {
 	pid_t pid;              // attach to this; 0: open core_path
 	const char *core_path;
+	const char *incident_path;  // the incident so far, for the tensors in it; NULL: none
 	enum ct_cudagdb_after after;
 	int64_t deadline_us;      // ct_now_us() scale; cuda-gdb is killed then
 	const char *scratch_dir;  // private, exists, absolute: cwd of cuda-gdb, its log (cuda-gdb.log), its JSON; TMPDIR when a core is opened
 	bool verbose;             // its own output to our stderr
+	bool keep_image;          // leave the code image of a failed assert as CT_CUDAGDB_IMAGE, for the caller to take away
 };
+
+#define CT_CUDAGDB_IMAGE "image.cubin"  // in scratch_dir
 
 // Runs it to the end. *ret_json: the document that ct_incident_read_gpu_json() reads. On failure err says what cuda-gdb said in our
 // words (ptrace refused, driver too old, MPS, crashed, hung), never its own noise. A cuda-gdb without Python or gdb.cuda is driven

@@ -34,6 +34,8 @@ static char **environment_for(struct ct_arena *arena, const struct ct_cudagdb_jo
 		ct_arena_printf(arena, "CUDATRAP_GDB_OUT=%s/" JSON_NAME, job->scratch_dir),
 		ct_arena_printf(arena, "CUDATRAP_GDB_DATA=%s", ct_data_dir()),
 		ct_arena_printf(arena, "CUDATRAP_GDB_AFTER=%s", job->pid ? after[job->after] : ""),
+		ct_arena_printf(arena, "CUDATRAP_GDB_INCIDENT=%s", job->incident_path ? job->incident_path : ""),
+		job->keep_image ? ct_arena_printf(arena, "CUDATRAP_GDB_IMAGE=%s/" CT_CUDAGDB_IMAGE, job->scratch_dir) : "CUDATRAP_GDB_IMAGE=",
 		ct_arena_printf(arena, "TMPDIR=%s", tmpdir ? tmpdir : "/tmp"),
 		NULL,
 	};

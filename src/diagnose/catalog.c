@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_TABLE_BYTES = 4 << 20, CATALOG_COLUMNS = 17, VALUES_COLUMNS = 12, CALLS_COLUMNS = 6 };
+enum { MAX_TABLE_BYTES = 4 << 20, CATALOG_COLUMNS = 17, VALUES_COLUMNS = 12, CALLS_COLUMNS = 6, CAUSE_COLUMNS = 3 };
 
 // ---- Reading -------------------------------------------------------------------------------------------------
 
@@ -41,6 +41,12 @@ static void take_call_row(struct ct_catalog *c, char **f)
 {
 	c->calls = ct_arena_grow(&c->arena, c->calls, &c->n_calls, sizeof *c->calls);
 	c->calls[c->n_calls - 1] = (struct ct_call_cause){.id = f[0], .error = (uint32_t)strtoul(f[1], NULL, 10), .limit = f[2], .meaning = f[3], .causes = f[4], .check = f[5]};
+}
+
+static void take_cause_row(struct ct_catalog *c, char **f)
+{
+	c->causes = ct_arena_grow(&c->arena, c->causes, &c->n_causes, sizeof *c->causes);
+	c->causes[c->n_causes - 1] = (struct ct_cause_text){.id = f[0], .text = f[1], .check = f[2]};
 }
 
 // Cuts a line at its tabs, empty fields too. False when it has another number of them.
@@ -85,7 +91,8 @@ bool ct_catalog_open(const char *dir, struct ct_catalog **ret_catalog, struct ct
 	*c = (struct ct_catalog){.arena = CT_ARENA_INIT};
 	if (!read_table(c, dir, "assert-catalog.tsv", CATALOG_COLUMNS, take_catalog_row, err) ||
 	    !read_table(c, dir, "assert-values.tsv", VALUES_COLUMNS, take_kernel_row, err) ||
-	    !read_table(c, dir, "call-causes.tsv", CALLS_COLUMNS, take_call_row, err))
+	    !read_table(c, dir, "call-causes.tsv", CALLS_COLUMNS, take_call_row, err) ||
+	    !read_table(c, dir, "causes.tsv", CAUSE_COLUMNS, take_cause_row, err))
 		return false;
 	*ret_catalog = c;
 	c = NULL;

@@ -23,8 +23,15 @@ struct ct_call_cause {
 	uint32_t error;
 };
 
+// A row of causes.tsv.
+struct ct_cause_text {
+	const char *id, *text, *check;
+};
+
 struct ct_catalog {
 	struct ct_arena arena;
+	struct ct_cause_text *causes;
+	size_t n_causes;
 	struct ct_catalog_row *rows;
 	size_t n_rows;
 	struct ct_known_kernel *kernels;
@@ -53,14 +60,32 @@ struct ct_failed_value {
 	const char *bound_name;  // "n_classes"; NULL: none
 	const char *bound;       // "3"
 	const char *exempt_name, *exempt;
-	const struct ct_device_memory *memory;
+	const char *id;      // of the cause, where that is certain already; with detail
+	const char *detail;
 	const char *array;  // "target", or the tensor that it is
+	// Of the array; NULL or 0: not known.
+	const char *least, *most;
+	bool whole;  // all of it was read
+	uint64_t n_elements, n_outside;
+	bool unexplained, candidates;  // by the kernel's arguments; there are values that fit
 };
+// That no value was established, as a note.
+void ct_explain_no_value(struct ct_incident *incident, bool candidates);
 void ct_explain_values(struct ct_incident *incident, const struct ct_catalog *catalog, const struct ct_catalog_row *row, struct ct_failed_value *ret_failed);
+// evidence.c: adds what was read inside functors and in tensors to the values, and to *failed where that tells the one that failed.
+void ct_explain_evidence(struct ct_incident *incident, struct ct_failed_value *failed);
+// The first of these among the tensors read that lie where a tensor of the launching call does; NULL: not read.
+const struct ct_tensor_memory *ct_evidence_of(const struct ct_incident *incident, const struct ct_tensor *tensor);
+const struct ct_special *ct_evidence_special(const struct ct_tensor_memory *memory, const char *what, uint64_t bound);
+// faults.c: what speaks for a cause that is no assert's, as id and detail. NULL: nothing does.
+const char *ct_explain_fault(struct ct_incident *incident, const char **ret_detail);
 // pointers.c: which tensors the arguments point into.
 void ct_explain_pointers(struct ct_incident *incident);
 // cause.c: fills incident->cause.
 void ct_explain_call(struct ct_incident *incident, const struct ct_call_cause *row);
-void ct_explain_cause(struct ct_incident *incident, const struct ct_catalog_row *row, const struct ct_failed_value *failed);
+// pointers.c: the tensor in whose storage the address is; NULL: none.
+const struct ct_tensor *ct_explain_tensor_at(const struct ct_incident *incident, uint64_t address);
+// catalog and row may be NULL.
+void ct_explain_cause(struct ct_incident *incident, const struct ct_catalog *catalog, const struct ct_catalog_row *row, const struct ct_failed_value *failed);
 
 #endif

@@ -2,8 +2,10 @@
 // suspect; what cannot be told is said to be unknown.
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "diagnose/catalog.h"
 #include "diagnose/checks.h"
 #include "diagnose/diagnose_priv.h"
 
@@ -130,10 +132,100 @@ static const char *bound_text(struct ct_incident *in, const struct ct_call *call
 	return ct_arena_printf(&in->arena, "; %s has %" PRId64 " %s", user_name(in, v), v->shape[at], call->rule->bound);
 }
 
+static bool bound_of(const struct ct_call *call, int64_t *ret_bound)
+{
+	const struct ct_tensor *v = call->values;
+	int axis = call->rule->bound_axis;
+	if (!v || axis < 0 || v->n_shape == 0)
+		return false;
+	*ret_bound = v->shape[(size_t)axis < v->n_shape ? (size_t)axis : v->n_shape - 1];
+	return true;
+}
+
+// Of an array of integers in memory: its least and greatest element. By its address: an argument may lead to it, or the tensor was read.
+static bool extremes_of(const struct ct_incident *in, const struct ct_tensor *t, int64_t *ret_least, int64_t *ret_most, bool *ret_whole)
+{
+	const char *least = NULL, *most = NULL;
+	for (size_t i = 0; t->has_data_ptr && i < in->gpu.n_memory; i++) {
+		const struct ct_device_memory *m = &in->gpu.memory[i];
+		if (m->address == t->data_ptr && m->whole && m->min && m->max && m->type && t->dtype && strcmp(m->type, t->dtype) == 0) {
+			least = m->min;
+			most = m->max;
+			*ret_whole = true;
+		}
+	}
+	const struct ct_tensor_memory *m = ct_evidence_of(in, t);
+	if (!least && m && m->min && m->max && !is_float(m->type)) {
+		least = m->min;
+		most = m->max;
+		*ret_whole = m->whole;
+	}
+	if (!least)
+		return false;
+	*ret_least = strtoll(least, NULL, 10);
+	*ret_most = strtoll(most, NULL, 10);
+	return true;
+}
+
+// The value that a loss leaves out: of the kernel's arguments, else PyTorch's default.
+static int64_t ignored(const struct ct_incident *in)
+{
+	enum { DEFAULT_IGNORE_INDEX = -100 };
+	for (size_t i = 0; i < in->gpu.n_arguments; i++) {
+		const struct ct_argument *a = &in->gpu.arguments[i];
+		if (a->name && a->value && strcmp(a->name, "ignore_index") == 0)
+			return strtoll(a->value, NULL, 10);
+	}
+	return DEFAULT_IGNORE_INDEX;
+}
+
+// What was read of the indices, against the size that bounds them. False: nothing was read.
+static bool check_read_range(struct ct_incident *in, const struct ct_call *call, const char *bound, struct answer *ret_answer)
+{
+	int64_t least = 0, most = 0, size = 0;
+	bool whole = false, bounded = bound_of(call, &size);
+	if (call->rule->dtype == CT_DTYPE_FLOAT || !extremes_of(in, call->index, &least, &most, &whole))
+		return false;
+	bool labels = call->rule->shape == CT_SHAPE_LABELS;
+	bool below = least < 0 && !(labels && least == ignored(in)), above = most >= size && !(labels && most == ignored(in));
+	bool outside = bounded && (below || above);
+	enum ct_check_status status = outside ? CT_CHECK_IS_SUSPECT : bounded && whole ? CT_CHECK_IS_OK : CT_CHECK_IS_UNKNOWN;
+	*ret_answer = (struct answer){status, "index-in-range",
+				      ct_arena_printf(&in->arena, "%s holds %" PRId64 " .. %" PRId64 "%s%s", user_name(in, call->index), least, most,
+						      whole ? "" : " in the part that was read", bound)};
+	return true;
+}
+
+// Of probabilities: what is not in [0, 1].
+static bool check_read_probabilities(struct ct_incident *in, const struct ct_call *call, struct answer *ret_answer)
+{
+	static const char *const what[] = {"NaN", "infinite", "negative", "above 1"};
+	const struct ct_tensor *tensors[] = {call->values, call->index};
+	for (size_t k = 0; k < CT_COUNT(tensors); k++) {
+		const struct ct_tensor_memory *m = ct_evidence_of(in, tensors[k]);
+		for (size_t i = 0; m && i < CT_COUNT(what); i++) {
+			const struct ct_special *s = ct_evidence_special(m, what[i], i == 3);
+			if (!s)
+				continue;
+			*ret_answer = (struct answer){CT_CHECK_IS_SUSPECT, "probabilities",
+						      ct_arena_printf(&in->arena, "%s: %" PRIu64 " of %" PRIu64 " elements are %s; they must be in 0 .. 1",
+								      user_name(in, tensors[k]), s->n_found, m->n_elements, what[i])};
+			return true;
+		}
+	}
+	return false;
+}
+
 static struct answer check_range(struct ct_incident *in, const struct ct_call *call)
 {
 	const struct ct_assert *a = &in->assertion;
 	const char *bound = bound_text(in, call);
+	struct answer read;
+	if (check_read_range(in, call, bound, &read))
+		return read;
+	// Logits may be any number.
+	if (call->rule->dtype == CT_DTYPE_FLOAT && strcmp(call->rule->call, "binary_cross_entropy") == 0 && check_read_probabilities(in, call, &read))
+		return read;
 	if (call->rule->dtype != CT_DTYPE_FLOAT && is_range_assert(a)) {
 		const char *seen = ct_arena_printf(&in->arena, "a value of %s is outside: the assert `%s` says so%s", user_name(in, call->index), a->expression, bound);
 		return (struct answer){CT_CHECK_IS_SUSPECT, "index-in-range", seen};
@@ -211,6 +303,18 @@ static bool one_device(const struct ct_tensor *const *t, size_t n)
 	return true;
 }
 
+// What was read of them.
+static const char *read_of(struct ct_incident *in, const struct ct_tensor *const *t, size_t n)
+{
+	CT_AUTO(ct_auto_str) struct ct_str s = CT_STR_INIT;
+	for (size_t i = 0; i < n; i++) {
+		const struct ct_tensor_memory *m = ct_evidence_of(in, t[i]);
+		if (m && m->min && m->max)
+			ct_str_addf(&s, "%s%s holds %s .. %s", s.length ? ", " : "", t[i]->name, m->min, m->max);
+	}
+	return s.length ? ct_arena_strdup(&in->arena, ct_str_text(&s)) : "the values were not read";
+}
+
 static void check_line(struct ct_incident *in, int64_t tid)
 {
 	static const char not_known[] = "what this call asks of its arguments is not known here";
@@ -231,7 +335,7 @@ static void check_line(struct ct_incident *in, int64_t tid)
 	const struct answer answers[] = {
 		[CT_CHECK_SHAPE] = {CT_CHECK_IS_UNKNOWN, "call-not-known", ct_arena_printf(&in->arena, "%s: %s", ct_str_text(&shapes), not_known)},
 		[CT_CHECK_DTYPE] = {CT_CHECK_IS_UNKNOWN, "call-not-known", ct_arena_printf(&in->arena, "%s: %s", ct_str_text(&dtypes), not_known)},
-		[CT_CHECK_RANGE] = {CT_CHECK_IS_UNKNOWN, "call-not-known", "the values were not read"},
+		[CT_CHECK_RANGE] = {CT_CHECK_IS_UNKNOWN, "call-not-known", read_of(in, found, n)},
 		[CT_CHECK_DEVICE] = {one ? CT_CHECK_IS_OK : CT_CHECK_IS_UNKNOWN, "same-device", ct_arena_strdup(&in->arena, ct_str_text(&devices))},
 	};
 	for (size_t kind = 0; kind < CT_COUNT(answers); kind++) {

@@ -9,6 +9,7 @@
 static const struct ct_call_rule rules[] = {
 	{"cross_entropy", "input", "target", 0, 1, CT_SHAPE_LABELS, CT_DTYPE_INTEGER_OR_SAME_SHAPE, 1, "classes"},
 	{"nll_loss", "input", "target", 0, 1, CT_SHAPE_LABELS, CT_DTYPE_INTEGER, 1, "classes"},
+	{"ctc_loss", "log_probs", "targets", 0, 1, CT_SHAPE_OPEN, CT_DTYPE_INTEGER, 2, "classes"},
 	{"multi_margin_loss", "input", "target", 0, 1, CT_SHAPE_LABELS, CT_DTYPE_INTEGER, 1, "classes"},
 	{"binary_cross_entropy", "input", "target", 0, 1, CT_SHAPE_SAME, CT_DTYPE_FLOAT, -1, NULL},
 	{"binary_cross_entropy_with_logits", "input", "target", 0, 1, CT_SHAPE_SAME, CT_DTYPE_FLOAT, -1, NULL},

@@ -12,8 +12,12 @@ void ct_explain(struct ct_incident *incident, const struct ct_catalog *catalog)
 		row = ct_catalog_match(catalog, &incident->assertion, kernel, &n_equal);
 	ct_explain_pointers(incident);
 	ct_explain_values(incident, catalog, row, &failed);
-	if (row)
-		ct_explain_cause(incident, row, &failed);
+	size_t n_values = incident->n_values;
+	bool unexplained = failed.unexplained, candidates = failed.candidates;
+	ct_explain_evidence(incident, &failed);
+	if (unexplained && !failed.text)
+		ct_explain_no_value(incident, candidates || incident->n_values > n_values);
+	ct_explain_cause(incident, catalog, row, &failed);
 	const struct ct_failed_call *failed_call = &incident->launch.failed_call;
 	const struct ct_call_cause *call = catalog && incident->kind == CT_FAULT_API_ERROR && failed_call->present ? ct_catalog_call(catalog, failed_call) : NULL;
 	if (call && !row)

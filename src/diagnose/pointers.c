@@ -43,7 +43,7 @@ static bool is_better(const struct ct_tensor *t, const struct ct_tensor *best, u
 	return strlen(t->name) < strlen(best->name);
 }
 
-static const struct ct_tensor *tensor_at(const struct ct_incident *incident, uint64_t address)
+const struct ct_tensor *ct_explain_tensor_at(const struct ct_incident *incident, uint64_t address)
 {
 	const struct ct_tensor *best = NULL;
 	for (size_t i = 0; address && i < incident->n_tensors; i++)
@@ -56,7 +56,7 @@ void ct_explain_pointers(struct ct_incident *incident)
 {
 	for (size_t i = 0; i < incident->gpu.n_arguments; i++) {
 		struct ct_argument *a = &incident->gpu.arguments[i];
-		const struct ct_tensor *t = a->tensor ? NULL : tensor_at(incident, address_of(a));
+		const struct ct_tensor *t = a->tensor ? NULL : ct_explain_tensor_at(incident, address_of(a));
 		if (!t)
 			continue;
 		a->tensor = t->name;

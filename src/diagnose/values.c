@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "diagnose/catalog.h"
@@ -97,8 +98,11 @@ static void mark_failed(const struct explaining *x, const struct ct_argument *a,
 {
 	x->failed->known = true;
 	x->failed->text = text;
-	x->failed->memory = m;
 	x->failed->array = array_name(x, a);
+	x->failed->least = m->min;
+	x->failed->most = m->max;
+	x->failed->whole = m->whole;
+	x->failed->n_elements = m->n_elements;
 }
 
 // Elements by thread, each once.
@@ -133,10 +137,9 @@ static bool add_only_one(const struct explaining *x, const struct ct_argument *a
 	const struct ct_outside *o = outside_of(m, argument_named(x, x->kernel->high));
 	if (!o || strcmp(x->kernel->map, "any") != 0)
 		return false;
-	bool certain = m->whole && o->n_outside == 1;
 	const struct ct_element e = {.index = o->index, .value = o->value};
-	add_element(x, a, &e, !certain);
-	if (certain)
+	add_element(x, a, &e, !m->whole || o->n_outside > 1);
+	if (m->whole)  // it is one of these, whichever
 		mark_failed(x, a, m, o->value);
 	return true;
 }
@@ -165,6 +168,8 @@ static void add_known(const struct explaining *x)
 		add_argument(x->incident, x->kernel->high, high);
 	if (exempt)
 		add_argument(x->incident, x->kernel->exempt, exempt);
+	const struct ct_outside *o = m ? outside_of(m, high) : NULL;
+	x->failed->n_outside = o ? o->n_outside : 0;
 	x->failed->bound_name = high ? x->kernel->high : NULL;
 	x->failed->bound = high ? high->value : NULL;
 	x->failed->exempt_name = exempt ? x->kernel->exempt : NULL;
@@ -185,6 +190,22 @@ static bool uses(const char *expression, const char *name)
 	return false;
 }
 
+// "p[0]" in the expression, p an argument that was read: the element, where least and greatest tell it.
+static void add_indexed(struct ct_incident *incident, const char *expression, const struct ct_argument *a)
+{
+	const struct ct_device_memory *m = memory_of(incident, a->index);
+	size_t n = strlen(a->name);
+	const char *p = strstr(expression, a->name);
+	if (!m || !m->min || !m->max || p[n] != '[' || !isdigit((unsigned char)p[n + 1]))
+		return;
+	char *end = NULL;
+	uint64_t index = strtoull(p + n + 1, &end, 10);
+	bool equal = strcmp(m->min, m->max) == 0 && index < m->n_elements;
+	const char *text = equal || index == m->min_index ? m->min : index == m->max_index ? m->max : NULL;
+	if (*end == ']' && text)
+		ct_incident_add_value(incident, ct_arena_printf(&incident->arena, "%s[%" PRIu64 "]", a->name, index), text, "read from device memory");
+}
+
 static size_t add_named_arguments(struct ct_incident *incident, const char *expression)
 {
 	size_t n = 0;
@@ -196,6 +217,8 @@ static size_t add_named_arguments(struct ct_incident *incident, const char *expr
 		n++;
 		if (scalar)
 			add_argument(incident, a->name, a);
+		else if (a->kind == CT_ARGUMENT_POINTER)
+			add_indexed(incident, expression, a);
 	}
 	return n;
 }
@@ -233,7 +256,7 @@ static bool local_tells(const struct ct_incident *incident, const char *expressi
 }
 
 // The reader looks for the values: when there are none, that is said.
-static void note_no_value(struct ct_incident *incident, bool candidates)
+void ct_explain_no_value(struct ct_incident *incident, bool candidates)
 {
 	if (incident->gpu.present && incident->gpu.has_kernel)
 		ct_incident_add_note(incident, "Which value made the assert fail was not established: registers are gone at an assert, the kernel has no locals that could be "
@@ -261,5 +284,6 @@ void ct_explain_values(struct ct_incident *incident, const struct ct_catalog *ca
 	if (told)
 		return;
 	add_candidates(&x, expression, named);
-	note_no_value(incident, incident->n_values > n);
+	ret_failed->unexplained = true;
+	ret_failed->candidates = incident->n_values > n;
 }

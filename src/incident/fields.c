@@ -166,6 +166,11 @@ TABLE(outside_table, outside_fields);
 #define S struct ct_device_memory
 static const struct ct_field memory_fields[] = {
 	{"argument", CT_FIELD_U32, AT(argument), REQUIRED},
+	{"name", CT_FIELD_TEXT, AT(name)},
+	{"value_name", CT_FIELD_TEXT, AT(value_name)},
+	{"bound_name", CT_FIELD_TEXT, AT(bound_name)},
+	{"bound", CT_FIELD_TEXT, AT(bound)},
+	{"exempt", CT_FIELD_TEXT, AT(exempt)},
 	{"address", CT_FIELD_HEX, AT(address), REQUIRED},
 	{"type", CT_FIELD_TEXT, AT(type)},
 	{"read", CT_FIELD_COUNT, AT(n_elements), REQUIRED},
@@ -183,6 +188,35 @@ static const struct ct_field memory_fields[] = {
 TABLE(memory_table, memory_fields);
 #undef S
 
+#define S struct ct_special
+static const struct ct_field special_fields[] = {
+	{"what", CT_FIELD_TEXT, AT(what), REQUIRED},
+	{"bound", CT_FIELD_COUNT, AT(bound), OMIT_ZERO},
+	{"count", CT_FIELD_COUNT, AT(n_found), REQUIRED},
+	{"index", CT_FIELD_COUNT, AT(index), REQUIRED},
+	{"value", CT_FIELD_TEXT, AT(value), REQUIRED},
+};
+TABLE(special_table, special_fields);
+#undef S
+
+#define S struct ct_tensor_memory
+static const struct ct_field tensor_memory_fields[] = {
+	{"name", CT_FIELD_TEXT, AT(name), REQUIRED},
+	{"address", CT_FIELD_HEX, AT(address), REQUIRED},
+	{"type", CT_FIELD_TEXT, AT(type)},
+	{"read", CT_FIELD_COUNT, AT(n_elements), REQUIRED},
+	{"whole", CT_FIELD_BOOL, AT(whole)},
+	{"in_order", CT_FIELD_BOOL, AT(in_order)},
+	{"min", CT_FIELD_TEXT, AT(min)},
+	{"min_index", CT_FIELD_COUNT, AT(min_index), OMIT_ZERO},
+	{"max", CT_FIELD_TEXT, AT(max)},
+	{"max_index", CT_FIELD_COUNT, AT(max_index), OMIT_ZERO},
+	{"special", ROWS(special, special_table)},
+	{"failed", CT_FIELD_TEXT, AT(failed)},
+};
+TABLE(tensor_memory_table, tensor_memory_fields);
+#undef S
+
 #define S struct ct_value
 static const struct ct_field value_fields[] = {
 	{"name", CT_FIELD_TEXT, AT(name), REQUIRED},
@@ -196,6 +230,7 @@ TABLE(value_table, value_fields);
 
 #define S struct ct_cause
 static const struct ct_field cause_fields[] = {
+	{"id", CT_FIELD_TEXT, AT(id)},
 	{"text", CT_FIELD_TEXT, AT(text)},
 	{"meaning", CT_FIELD_TEXT, AT(meaning)},
 	{"checks", TEXTS(checks), .flags = CT_FIELD_REPLACE},
@@ -214,6 +249,7 @@ static const struct ct_field gpu_fields[] = {
 	{"sm_exceptions", ROWS(sm_exceptions, exception_count_table)},
 	{"arguments", ROWS(arguments, argument_table), .limit = CT_MAX_ARGUMENTS},
 	{"memory", ROWS(memory, memory_table), .limit = CT_MAX_ARGUMENTS},
+	{"tensors", ROWS(tensors, tensor_memory_table), .limit = CT_MAX_TENSORS_READ},
 };
 TABLE(gpu_table, gpu_fields);
 #undef S

@@ -216,6 +216,11 @@ struct ct_outside {
 // What was read of an array of integers that an argument points to. Read, not concluded: which of it broke the assert is diagnosis.
 struct ct_device_memory {
 	uint32_t argument;
+	// Of an array inside a functor; NULL for others.
+	const char *name;        // "index"
+	const char *value_name;  // of an element in the assert's expression: "idx_dim"
+	const char *bound_name, *bound;  // "index_size", "5": elements are to be less
+	const char *exempt;      // this value is allowed too; NULL: none
 	uint64_t address;
 	const char *type;     // "int64", "int32", "uint8" ...
 	uint64_t n_elements;  // that were read, from the first on
@@ -229,6 +234,32 @@ struct ct_device_memory {
 	size_t n_elements_of_threads;
 	const char *failed;  // why nothing was read; NULL: it was
 };
+
+// Elements of a tensor that are worth a look.
+struct ct_special {
+	const char *what;   // "NaN", "infinite", "negative", "above 1", "not below" (the bound)
+	uint64_t bound;     // with "not below" and "above 1"; else 0
+	uint64_t n_found;
+	uint64_t index;     // the first one
+	const char *value;  // of it
+};
+
+// What was read of a tensor that the launching thread's frames name.
+struct ct_tensor_memory {
+	const char *name;
+	uint64_t address;
+	const char *type;     // "int64", "float32"
+	uint64_t n_elements;  // that were read
+	bool whole;           // all of them; false: a sample, or time was up
+	bool in_order;        // indices are those of the flattened tensor
+	const char *min, *max;  // NaN left aside
+	uint64_t min_index, max_index;
+	struct ct_special *special;
+	size_t n_special;
+	const char *failed;  // why it was not read whole; NULL: it was
+};
+
+enum { CT_MAX_TENSORS_READ = 64 };
 
 struct ct_gpu {
 	bool present;        // false: nothing was read from the GPU; see the collectors for why
@@ -246,6 +277,8 @@ struct ct_gpu {
 	size_t n_arguments;
 	struct ct_device_memory *memory;
 	size_t n_memory;
+	struct ct_tensor_memory *tensors;
+	size_t n_tensors;
 };
 
 // A value that the fault is about.
@@ -260,6 +293,7 @@ struct ct_value {
 // What the fault probably comes from: a conclusion, not a fact.
 struct ct_cause {
 	bool present;
+	const char *id;       // of the kind of cause: "label-range"; with text
 	const char *text;     // "label 3 for a model with 3 outputs"
 	const char *meaning;  // of the check that failed
 	const char **checks;  // what to look at first, in this order

@@ -123,8 +123,31 @@ static void add_memory(struct ct_page *page, struct ct_rows *rows)
 		const struct ct_device_memory *m = &gpu->memory[i];
 		if (m->failed || !m->min || !m->max)
 			continue;
+		if (m->name) {
+			ct_rows_addf(page, rows, shown ? "" : "read", "argument %" PRIu32 " holds a pointer to %s, %s%s, %s .. %s%s%s", m->argument, m->name,
+				     m->whole ? "" : "at least ", ct_text_count(&page->arena, m->n_elements, "element", "elements"), m->min, m->max,
+				     m->bound ? ", which are to be below " : "", m->bound ? m->bound : "");
+			shown++;
+			continue;
+		}
 		ct_rows_addf(page, rows, shown ? "" : "read", "argument %" PRIu32 " points to %s%s, %s .. %s", m->argument, m->whole ? "" : "at least ",
 			     ct_text_count(&page->arena, m->n_elements, "element", "elements"), m->min, m->max);
+		shown++;
+	}
+}
+
+static void add_tensors(struct ct_page *page, struct ct_rows *rows)
+{
+	const struct ct_gpu *gpu = &page->incident->gpu;
+	size_t shown = 0;
+	for (size_t i = 0; i < gpu->n_tensors && shown < MAX_MEMORY_SHOWN; i++) {
+		const struct ct_tensor_memory *m = &gpu->tensors[i];
+		if (!m->n_elements || !m->min || !m->max)
+			continue;
+		const struct ct_special *nan = m->n_special && strcmp(m->special[0].what, "NaN") == 0 ? &m->special[0] : NULL;
+		ct_rows_addf(page, rows, shown ? "" : "in tensors", "%s: %s%s, %s .. %s%s", ct_page_flat(page, m->name), m->whole ? "" : "of a sample of ",
+			     ct_text_count(&page->arena, m->n_elements, "element", "elements"), m->min, m->max,
+			     nan ? ct_arena_printf(&page->arena, ", and %" PRIu64 " NaN", nan->n_found) : "");
 		shown++;
 	}
 }
@@ -133,6 +156,7 @@ void ct_text_arguments(struct ct_page *page, struct ct_rows *rows)
 {
 	add_arguments(page, rows);
 	add_memory(page, rows);
+	add_tensors(page, rows);
 	add_locals(page, rows);
 }
 

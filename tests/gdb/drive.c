@@ -1,11 +1,12 @@
 // Runs the cudagdb module from the command line, for the Python tests beside this file.
-//   drive find | core DUMP SCRATCH | mi-core DUMP SCRATCH | attach PID SCRATCH detach|abort | mi-attach ... | live SCRATCH PROGRAM...
+//   drive find | core DUMP SCRATCH | assert DUMP SCRATCH | mi-core DUMP SCRATCH | attach PID SCRATCH detach|abort | mi-attach ... | live SCRATCH PROGRAM...
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "collect/collect_priv.h"
 #include "cudagdb/cudagdb.h"
 #include "incident/incident.h"
 
@@ -39,6 +40,22 @@ static int collect(struct ct_cudagdb gdb, struct ct_cudagdb_job job, bool by_mi)
 	return 0;
 }
 
+// The assert's text out of the image that cuda-gdb leaves, as the collectors read it.
+static int read_assert(const struct ct_cudagdb *gdb, const char *dump, const char *scratch)
+{
+	CT_AUTO(ct_auto_str) struct ct_str json = CT_STR_INIT;
+	CT_AUTO(ct_incident_auto) struct ct_incident *incident = ct_incident_new();
+	struct ct_error err = CT_ERROR_INIT;
+	const struct ct_cudagdb_job job = {.core_path = dump, .scratch_dir = scratch, .deadline_us = ct_now_us() + DEADLINE_US, .keep_image = true};
+	if (!ct_cudagdb_collect(gdb, &job, &json, &err) || !ct_incident_read_gpu_json(incident, json.data, json.length, &err))
+		return failed(&err);
+	ct_collect_assert(scratch, incident);
+	const struct ct_assert *a = &incident->assertion;
+	if (a->present)
+		printf("%s:%u %s\n%s\n", a->file, a->line, a->function, a->expression);
+	return 0;
+}
+
 static int live(struct ct_arena *arena, const struct ct_cudagdb *gdb, const char *scratch, char **argv)
 {
 	struct ct_error err = CT_ERROR_INIT;
@@ -61,6 +78,8 @@ static int run(struct ct_arena *arena, int argc, char **argv)
 		return failed(&err);
 	if (argc == 2 && strcmp(argv[1], "find") == 0)
 		return find(&gdb);
+	if (argc == 4 && strcmp(argv[1], "assert") == 0)
+		return read_assert(&gdb, argv[2], argv[3]);
 	if (argc == 4 && ct_ends_with(argv[1], "core"))
 		return collect(gdb, (struct ct_cudagdb_job){.core_path = argv[2], .scratch_dir = argv[3]}, ct_starts_with(argv[1], "mi-"));
 	if (argc == 5 && ct_ends_with(argv[1], "attach"))

@@ -18,8 +18,8 @@ EXTRA_DIST += $(GPU_CORES:%=tests/data/gpu-cores/%.nvcore.xz) $(GPU_CORES:%=test
 	tests/data/gpu-cores/expected/README.md tests/data/gpu-cores/truncated.nvcore.xz tests/data/gpu-cores/README.md \
 	tests/data/gpu-cores/faults.cu tests/data/gpu-cores/ce.py
 
-TESTS += tests/gdb/test_values.py
-EXTRA_DIST += tests/gdb/test_values.py
+TESTS += tests/gdb/test_values.py tests/gdb/test_evidence.py tests/gdb/test_image.py
+EXTRA_DIST += tests/gdb/test_values.py tests/gdb/test_evidence.py tests/gdb/test_image.py
 
 TESTS += tests/gdb/test_kernel_dumps.py
 EXTRA_DIST += tests/gdb/test_kernel_dumps.py tests/tools/cut_dump.py tests/data/kernel-dumps

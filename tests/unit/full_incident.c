@@ -47,6 +47,11 @@ static void add_arguments(struct ct_incident *in)
 			.has_tensor_offset = true, .tensor_offset = 0};
 	}
 	gpu->memory = ct_arena_grow(&in->arena, NULL, &gpu->n_memory, sizeof *gpu->memory);
+	gpu->tensors = ct_arena_grow(&in->arena, NULL, &gpu->n_tensors, sizeof *gpu->tensors);
+	gpu->tensors[0] = (struct ct_tensor_memory){.name = "p", .address = 0x7f2134100000, .type = "float32", .n_elements = 8, .whole = true, .in_order = true,
+						    .min = "0.5", .max = "1.5", .min_index = 1, .max_index = 2, .failed = "not all of it"};
+	gpu->tensors[0].special = ct_arena_grow(&in->arena, NULL, &gpu->tensors[0].n_special, sizeof(struct ct_special));
+	gpu->tensors[0].special[0] = (struct ct_special){.what = "above 1", .bound = 1, .n_found = 1, .index = 2, .value = "1.5"};
 	struct ct_device_memory *m = &gpu->memory[0];
 	*m = (struct ct_device_memory){.argument = 1, .address = 0x7f2134000000, .type = "int64", .n_elements = 32, .whole = true, .min = "0", .max = "3", .max_index = 2,
 				.min_index = 1, .rule = "V01", .failed = "nothing"};
@@ -61,7 +66,7 @@ static void add_values(struct ct_incident *in)
 	static const char *checks[] = {"label range", "head size"};
 	ct_incident_add_value(in, "t", "3", "target[2], read from device memory")->candidate = true;
 	ct_incident_add_value(in, "n", NULL, NULL)->why_not = "not in this dump";
-	in->cause = (struct ct_cause){.present = true, .text = "label 3", .meaning = "a label is outside", .checks = checks, .n_checks = CT_COUNT(checks), .row = "A008"};
+	in->cause = (struct ct_cause){.present = true, .id = "label-range", .text = "label 3", .meaning = "a label is outside", .checks = checks, .n_checks = CT_COUNT(checks), .row = "A008"};
 }
 
 static void fill_gpu(struct ct_incident *in)
