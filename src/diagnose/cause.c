@@ -38,11 +38,23 @@ static bool is_label(const struct ct_failed_value *f)
 	return f->bound_name && (strcmp(f->bound_name, "n_classes") == 0 || strcmp(f->bound_name, "classes") == 0);
 }
 
+// A label outside that is not the greatest, among those that failing threads read: one void label alone would be the same everywhere.
+static bool differs(const struct judged *j, int64_t most)
+{
+	const struct ct_gpu *gpu = &j->incident->gpu;
+	int64_t value;
+	for (size_t i = 0; i < gpu->n_memory; i++)
+		for (size_t k = 0; k < gpu->memory[i].n_elements_of_threads; k++)
+			if (number(gpu->memory[i].elements[k].value, &value) && value >= j->bound && value != most)
+				return true;
+	return j->value != most;
+}
+
 // Values of 8-bit pictures: most of the labels are outside, and they are not all the same.
 static bool is_grey(const struct judged *j, int64_t most)
 {
 	const struct ct_failed_value *f = j->failed;
-	return f->whole && most <= 255 && most >= 127 && most / 4 > j->bound && f->n_outside > f->n_elements / 2 && j->value != most;
+	return f->whole && most <= 255 && most >= 127 && most / 4 > j->bound && f->n_outside > f->n_elements / 2 && differs(j, most);
 }
 
 static const char *label_cause(struct judged *j)

@@ -89,7 +89,7 @@ def remark(incident: Json) -> str:
 def row_of(name: str, expected: Json, incident: Json) -> Row:
     if expected.get("kind") and incident.get("kind") != expected["kind"]:
         return Row(name, expected["title"], f"{incident.get('kind')} (expected: {expected['kind']})", WRONG, NONE, NONE, "")
-    return Row(name, expected["title"], incident["kind"], place(expected, incident), value(expected, incident), cause(expected, incident), remark(incident))
+    return Row(name, expected["title"], incident.get("kind", "unknown"), place(expected, incident), value(expected, incident), cause(expected, incident), remark(incident))
 
 
 def share(rows: List[Row], column: str) -> str:
