@@ -81,7 +81,8 @@ class TrapBreakOn(TrapCommand):
     def invoke(self, argument: str, from_tty: bool) -> None:
         need_program("trap break-on")
         kernel, condition = kernel_and_condition(self, argument)
-        gdb.execute(f"with breakpoint pending on -- break {kernel}" + (f" if {condition}" if condition else ""))
+        # Forced: threadIdx has a meaning in device code only, which may not be loaded yet.
+        gdb.execute(f"with breakpoint pending on -- break {kernel}" + (f" -force-condition if {condition}" if condition else ""))
 
 
 class LaunchStop(gdb.Breakpoint):

@@ -134,6 +134,9 @@ def test_a_fault_is_reported_and_handed_over() -> None:
         tap.equal("no tensors were read" in s.ask("trap tensors"), True, s.seen)
         tap.equal("the program has ended" in s.ask("trap next"), True, s.seen)
         tap.equal("no program" in s.ask("trap why"), True, s.seen)
+        # For the next run: a name that the host's stub has, and a condition that only device code knows.
+        tap.equal("Breakpoint" in s.ask("trap break-on main if threadIdx.x == 2"), True, s.seen)
+        tap.equal("stop only if threadIdx.x == 2" in s.ask("info breakpoints"), True, s.seen)
         tap.equal(s.quit(kills=False), 99)
         report = s.report() or ""
         with open(os.path.join(report, "incident.json"), encoding="utf-8") as file:
@@ -174,7 +177,7 @@ def test_breakpoints_and_next_on_a_host_program() -> None:
         tap.equal("usage: trap break-on KERNEL" in s.ask("trap break-on"), True, s.seen)
         tap.equal("a condition is missing" in s.ask("trap break-on kernel if "), True, s.seen)
         tap.equal("is not the name of a kernel" in s.ask("trap break-on 7x"), True, s.seen)
-        tap.equal("(not_there if threadIdx.x == 2) pending" in s.ask("trap break-on not_there if threadIdx.x == 2"), True, s.seen)
+        tap.equal("(not_there -force-condition if threadIdx.x == 2) pending" in s.ask("trap break-on not_there if threadIdx.x == 2"), True, s.seen)
         tap.equal("(not_there_either) pending" in s.ask("trap on-launch not_there_either"), True, s.seen)
         tap.equal("the program has ended: there was no further fault" in s.ask("trap next"), True, s.seen)
         tap.equal("no program is being debugged" in s.ask("trap next"), True, s.seen)
