@@ -1,6 +1,6 @@
 # Manual pages, schema, recipes.
 dist_man_MANS += doc/cudatrap.1 doc/cudatrap-shell.1 doc/cudatrap-gdb.7
-dist_doc_DATA += doc/ARCHITECTURE.md
+dist_doc_DATA += doc/ARCHITECTURE.md doc/tutorial.md
 dist_doc_DATA += doc/signature.md
 dist_doc_DATA += doc/performance.md
 dist_pkgdata_DATA += doc/incident.schema.json
