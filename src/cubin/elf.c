@@ -49,9 +49,13 @@ static bool read_sections(struct ct_cubin *c, const Elf64_Ehdr *h, struct ct_err
 	c->sections = ct_xrealloc(NULL, n * sizeof *c->sections);
 	c->n_sections = n;
 	memcpy(c->sections, c->bytes + h->e_shoff, n * sizeof *c->sections);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		if (!section_fits(&c->sections[i], c->size))
 			return ct_fail(err, CT_FORMAT, "code image: section %zu ends outside the image", i);
+		// Where it says to be is of no use, and a pointer to there may be none.
+		if (!ct_section_has_bytes(&c->sections[i]))
+			c->sections[i].sh_offset = 0;
+	}
 	return true;
 }
 

@@ -509,6 +509,31 @@ static void test_changed_images_do_no_harm(void)
 	mutate("assert.dbg", 0x18a0, 2000, 23);
 }
 
+// A section without bytes may claim to be anywhere; under a sanitizer a pointer to there is a fault.
+static void test_sections_without_bytes_are_nowhere(void)
+{
+	struct ct_gpucore *core = dump_open("assert.rel");
+	struct ct_gpucore_grid grid;
+	const uint8_t *bytes;
+	size_t size;
+	CU_ASSERT_TRUE_FATAL(ct_gpucore_grid(core, 0, &grid) && ct_gpucore_image(core, grid.module, &bytes, &size));
+	Elf64_Ehdr header;
+	memcpy(&header, bytes, sizeof header);
+	for (unsigned i = 1; i < header.e_shnum; i++) {
+		uint8_t *copy = ct_xrealloc(NULL, size);
+		memcpy(copy, bytes, size);
+		Elf64_Shdr row;
+		memcpy(&row, copy + header.e_shoff + i * sizeof row, sizeof row);
+		row.sh_type = SHT_NOBITS;
+		row.sh_offset = UINT64_MAX;
+		memcpy(copy + header.e_shoff + i * sizeof row, &row, sizeof row);
+		use_all(copy, size, grid.entry_pc);
+		free(copy);
+	}
+	CU_ASSERT_TRUE(header.e_shnum > 5);
+	ct_gpucore_free(core);
+}
+
 int main(void)
 {
 	static const CU_TestInfo tests[] = {
@@ -526,6 +551,7 @@ int main(void)
 		{"unchecked compilers are not trusted", test_unchecked_compilers_are_not_trusted},
 		{"instructions", test_instructions},
 		{"changed images do no harm", test_changed_images_do_no_harm},
+		{"sections without bytes are nowhere", test_sections_without_bytes_are_nowhere},
 		CU_TEST_INFO_NULL,
 	};
 	return ct_unit_run("cubin", tests);
