@@ -297,7 +297,7 @@ def breaking_off_a_collection_keeps_what_there_is(b: Bench) -> None:
 def a_command_that_ends_while_it_is_read_is_said_to_have_ended_by_itself(b: Bench) -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         fresh = Bench()
-        p = start_hanging(fresh, ["--deadline", "2"])
+        p = start_hanging(fresh, ["--deadline", "6"])  # long after the signal, on a slow machine too
         p.send_signal(number)
         i = finish(fresh, p).incident()
         assert i["ending"]["kind"] == "signaled" and i["ending"]["status"] == number, i["ending"]
