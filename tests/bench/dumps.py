@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import lzma
 import os
+import resource
 import shutil
 import statistics
 import subprocess
@@ -19,7 +20,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import List, Optional, Tuple
+from typing import List, Optional
 
 TOP_SRC = Path(os.environ.get("top_srcdir", Path(__file__).resolve().parents[2]))
 TOP_BUILD = Path(os.environ.get("top_builddir", "."))
@@ -50,11 +51,21 @@ def unpack(name: str, folder: Path) -> Path:
     return target
 
 
-def in_process(dump: Path) -> Tuple[float, str]:
-    """Scan of the section table in ms, and private memory in MB, by the C part of this benchmark."""
+def scan_ms(dump: Path) -> float:
+    """A walk over the section table, by the C part of this benchmark."""
     out = subprocess.run([str(TOP_BUILD / "tests/bench/gpucore"), str(dump)], stdout=subprocess.PIPE, check=True, universal_newlines=True).stdout
-    fields = out.splitlines()[1].split()
-    return float(fields[1]), fields[6]
+    return float(out.splitlines()[1].split()[1])
+
+
+def enough_mb(dump: Path) -> int:
+    """The least power of two in MB of private memory, beyond the file's map, with which the whole process succeeds (RLIMIT_DATA, setrlimit(2))."""
+    for mb in (1, 2, 4, 8, 16, 32, 64, 128):
+        limit = mb << 20
+        done = subprocess.run(report(dump), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,
+                              preexec_fn=lambda limit=limit: resource.setrlimit(resource.RLIMIT_DATA, (limit, limit)))
+        if done.returncode == 0:
+            return mb
+    return 0
 
 
 def report(dump: Path) -> List[str]:
@@ -64,12 +75,22 @@ def report(dump: Path) -> List[str]:
 def compare(name: str, dump: Path, cuda_gdb: Optional[str]) -> None:
     read = median_ms(["cat", str(dump)], 9)
     ours = median_ms(report(dump), 15)
-    scan, memory = in_process(dump)
-    row = f"{name:28} {dump.stat().st_size / 1e6:8.1f} {read:8.2f} {scan:8.2f} {ours:9.2f} {memory:>8}"
+    row = f"{name:28} {dump.stat().st_size / 1e6:8.1f} {read:8.2f} {scan_ms(dump):8.2f} {ours:9.2f} {'<= ' + str(enough_mb(dump)):>8}"
     if cuda_gdb:
         theirs = median_ms([cuda_gdb, "-q", "-nx", "-batch", "-ex", f"target cudacore {dump}", "-ex", "info cuda threads"], 3)
         row += f" {theirs:10.1f} {theirs / ours:7.1f}"
     print(row, flush=True)
+
+
+def focus_ms(dump: Path) -> float:
+    """One `thread N` of `cudatrap shell`, among all threads of the dump: 2,000 of them against one."""
+    def taken(count: int) -> float:
+        lines = "".join(f"thread {1 + i * 7919 % 270336}\n" for i in range(count))
+        start = time.perf_counter()
+        subprocess.run([str(TOP_BUILD / "cudatrap"), "shell", str(dump)], input=lines.encode(), stdout=subprocess.DEVNULL, check=True)
+        return time.perf_counter() - start
+
+    return (min(taken(2001) for _ in range(3)) - min(taken(1) for _ in range(3))) / 2000 * 1000
 
 
 def growth(base: Path, folder: Path) -> None:
@@ -96,6 +117,7 @@ def main() -> int:
         many = unpack("many.rel", folder)
         for name, dump in (("assert.rel", unpack("assert.rel", folder)), ("PyTorch", unpack("torch-cross-entropy-sm90", folder)), ("many.rel", many)):
             compare(name, dump, cuda_gdb)
+        print(f"cudatrap shell, one of 270,336 threads into focus: {focus_ms(many):.3f} ms")
         if args.grow:
             growth(many, folder)
     return 0

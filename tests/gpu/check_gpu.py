@@ -268,14 +268,14 @@ def check_without_ptrace(checks: Checks) -> None:
         run = Run([sys.executable, script], options, front=front)
         i = run.incident or {}
         name = f"without ptrace {' '.join(options) or '(auto)'}"
-        pointers = [a.get("value") for a in i.get("gpu", {}).get("arguments", []) if a.get("tensor") or a.get("name") == "target"]
+        pointers = [a.get("value") for a in i.get("gpu", {}).get("arguments", []) if a.get("type") == "long const*"]
         python = [(f.get("function"), f.get("line")) for t in i.get("threads", []) if t.get("launching") for f in t.get("frames", []) + t.get("python", [])
                   if f.get("kind") == "python"]
         facts = [
             ("a report by engine core", run.status == 99 and i.get("engine") == "core", f"status {run.status} {i.get('engine')}"),
             ("kernel", "nll_loss_forward_reduce_cuda_kernel_2d" in str(i.get("gpu", {}).get("kernel", {}).get("name")), str(i.get("gpu", {}).get("kernel"))),
             ("block and thread", positions(i) == ["0,0,0 2,0,0"], str(positions(i))),
-            ("the target's pointer is y's", len(run.expects("pointer")) == 1 and run.expects("pointer")[0] in json.dumps(i.get("gpu", {}).get("arguments")),
+            ("the target's pointer is y's", len(run.expects("pointer")) == 1 and pointers == run.expects("pointer"),
              f"{run.expects('pointer')} {pointers} {json.dumps(i.get('gpu', {}).get('arguments'))}"),
             ("the launch line", ("train_step", 8) in python, str(python)),
         ]
