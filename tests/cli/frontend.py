@@ -22,6 +22,7 @@ FAKECUDA = str(BUILD / "tests/cli/libfakecuda.so")
 # Background jobs of a shell start with it ignored, and so would everything that the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup(1)
 
 PATIENCE = 60  # seconds; only a broken program needs them
 

@@ -20,6 +20,9 @@ import tty
 import uuid
 from typing import Callable, Dict, List, Optional, Tuple
 
+# What the tests start has it as they themselves would; nohup(1) ignores it.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
 BUILD = os.path.join(os.environ.get("top_builddir", "."), "tests", "cli")
 SUPERVISE = os.path.join(BUILD, "supervise")
 APP = os.path.join(BUILD, "fakeapp")

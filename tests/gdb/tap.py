@@ -15,6 +15,7 @@ from typing import Any, Callable, Dict, List, Optional
 # Background jobs of a shell start with it ignored, and so would everything that the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup(1)
 
 TOP = os.environ.get("top_srcdir") or os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 BUILD = os.environ.get("top_builddir") or os.path.join(TOP, "build")
