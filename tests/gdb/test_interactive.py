@@ -269,7 +269,9 @@ def test_wait_opens_the_session_at_the_fault() -> None:
         s.terminal.expect(r"Detach all the same\? \(y or n\) ")
         tap.equal("not detached" in s.ask("n"), True, s.seen)
         tap.equal("engine        wait (asked for)" in s.ask("trap report"), True, s.seen)
-        tap.equal("fake_launch" in s.ask("trap host") and "fake_launch" in s.ask("trap frame 3") + s.ask("trap up"), True, s.seen)
+        tap.equal("fake_launch" in s.ask("trap host"), True, s.seen)
+        walk = [s.ask("trap frame 3")] + [s.ask("trap up") for _ in range(8)]  # how deep in libc the writer was met is not ours to say
+        tap.equal("fake_launch" in "".join(walk), True, s.seen)
         tap.equal("can now attach a debugger" in s.ask("trap log"), True, s.seen)
         tap.equal(s.quit(), 99)
         report = s.report() or ""
