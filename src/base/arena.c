@@ -116,6 +116,15 @@ char *ct_arena_clean(struct ct_arena *arena, const char *text, size_t length)
 	return copy;
 }
 
+char *ct_arena_line(struct ct_arena *arena, const char *text, size_t length)
+{
+	char *line = ct_arena_clean(arena, text, length);
+	for (char *p = line; p && *p; p++)
+		if (*p == '\n' || *p == '\t')
+			*p = ' ';
+	return line;
+}
+
 void *ct_arena_grow(struct ct_arena *arena, void *array, size_t *count, size_t size_bytes)
 {
 	// Capacity is implied: it is the smallest power of two (8 at least) that holds count.

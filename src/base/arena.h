@@ -28,6 +28,8 @@ char *ct_arena_printf(struct ct_arena *arena, const char *format, ...) __attribu
 // A copy as clean, single-line-safe UTF-8: invalid bytes become U+FFFD, control bytes (C0, DEL, C1)
 // except tab and newline become U+FFFD too. For text from logs, dumps and other processes.
 char *ct_arena_clean(struct ct_arena *arena, const char *text, size_t length);
+// The same in one line: tabs and newlines become blanks.
+char *ct_arena_line(struct ct_arena *arena, const char *text, size_t length);
 
 // Appends one row to an arena array that grows by doubling: returns the (possibly moved) array.
 // *count is incremented; the new last row is zeroed.

@@ -94,16 +94,9 @@ static bool run_hook(struct ct_run *run, const char *path, struct ct_error *err)
 
 static void add_field(struct ct_str *s, struct ct_arena *arena, const char *name, const char *value)
 {
-	CT_AUTO(ct_auto_str) struct ct_str line = CT_STR_INIT;
-	if (!value || !*value)
-		return;
-	ct_str_append_clean(&line, value, strlen(value));
 	// A newline would end the field (systemd, "Native Journal Protocol").
-	char *flat = ct_arena_strndup(arena, ct_str_text(&line), line.length);
-	for (char *p = flat; *p; p++)
-		if (*p == '\n' || *p == '\t')
-			*p = ' ';
-	ct_str_addf(s, "%s=%s\n", name, flat);
+	if (value && *value)
+		ct_str_addf(s, "%s=%s\n", name, ct_arena_line(arena, value, strlen(value)));
 }
 
 bool ct_run_log_journal(struct ct_incident *incident, const char *path, const char *socket_path, struct ct_error *err)

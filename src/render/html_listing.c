@@ -7,11 +7,7 @@
 // Foreign texts in one line; what is no text becomes visible where it is cleaned.
 static const char *flat(struct ct_arena *arena, const char *text)
 {
-	char *line = ct_arena_clean(arena, text, strlen(text));
-	for (char *p = line; *p; p++)
-		if (*p == '\n' || *p == '\t')
-			*p = ' ';
-	return line;
+	return ct_arena_line(arena, text, strlen(text));
 }
 
 static void write_entry(struct ct_markup *m, struct ct_arena *arena, const struct ct_listing_entry *e)

@@ -31,11 +31,7 @@ const char *ct_report_line(struct ct_arena *arena, const char *text)
 	size_t length = strlen(text), most = length < MAX_LINE ? length : MAX_LINE;
 	while (most < length && most > 0 && ((unsigned char)text[most] & 0xc0) == 0x80)
 		most--;  // not within a character
-	char *line = ct_arena_clean(arena, text, most);
-	for (char *p = line; *p; p++)
-		if (*p == '\n' || *p == '\t')
-			*p = ' ';
-	return line;
+	return ct_arena_line(arena, text, most);
 }
 
 static const char *first_follower(const struct ct_incident *incident)

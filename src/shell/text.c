@@ -66,13 +66,7 @@ const char *ct_shell_dim3(struct ct_arena *arena, struct ct_dim3 d)
 
 const char *ct_shell_flat(struct ct_arena *arena, const char *text)
 {
-	if (!text)
-		return "";
-	char *flat = ct_arena_clean(arena, text, strlen(text));
-	for (char *p = flat; *p; p++)
-		if (*p == '\n' || *p == '\t')
-			*p = ' ';
-	return flat;
+	return text ? ct_arena_line(arena, text, strlen(text)) : "";
 }
 
 const char *ct_shell_exception(struct ct_arena *arena, uint32_t code)

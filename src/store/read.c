@@ -40,11 +40,7 @@ void ct_store_auto(struct ct_store **store)
 
 const char *ct_store_shown_path(struct ct_arena *arena, const char *path)
 {
-	char *shown = ct_arena_clean(arena, path, strlen(path));
-	for (char *p = shown; *p; p++)
-		if (*p == '\n' || *p == '\t')
-			*p = ' ';
-	return shown;
+	return ct_arena_line(arena, path, strlen(path));
 }
 
 static void skip(struct ct_store *store, const char *path, const char *why)
