@@ -252,14 +252,6 @@ static void collect_held(const struct ct_collect_job *job, struct ct_incident *i
 	ct_write_file_at(dir, CT_CUDAGDB_LIVE_READ, "", 0, NULL);
 }
 
-static bool has_launching(const struct ct_incident *incident)
-{
-	for (size_t i = 0; i < incident->n_threads; i++)
-		if (incident->threads[i].launching)
-			return true;
-	return false;
-}
-
 // Without the right to trace nothing is missing that could be had.
 static void unwind_dumping(const struct ct_collect_job *job, struct ct_incident *incident)
 {
@@ -290,7 +282,7 @@ static void collect_dumping(const struct ct_collect_job *job, struct ct_incident
 	int64_t start = ct_now_us();
 	if (!ct_collect_dump(job, incident, &err) && !has_row(incident, "gpu"))
 		add_failure(incident, "gpu", start, &err);
-	if (!has_launching(incident) && incident->n_threads)
+	if (!ct_incident_launching(incident) && incident->n_threads)
 		ct_incident_add_note(incident, "which thread launched the kernel is not known: no single thread was at work while the driver wrote its dump");
 	ct_hoststack_add_sources(incident, job->pid);
 	ct_collect_launches(job, incident);

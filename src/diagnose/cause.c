@@ -86,12 +86,8 @@ static bool frame_has(const struct ct_host_frame *frames, size_t n, const char *
 
 static bool launched_by(const struct ct_incident *in, const char *function)
 {
-	for (size_t i = 0; i < in->n_threads; i++) {
-		const struct ct_host_thread *t = &in->threads[i];
-		if (t->launching)
-			return frame_has(t->frames, t->n_frames, function) || frame_has(t->python, t->n_python, function);
-	}
-	return false;
+	const struct ct_host_thread *t = ct_incident_launching(in);
+	return t && (frame_has(t->frames, t->n_frames, function) || frame_has(t->python, t->n_python, function));
 }
 
 static bool is_lookup(const struct ct_incident *in)
@@ -117,18 +113,15 @@ static bool line_has_positions(const struct ct_host_frame *frames, size_t n)
 static bool is_position_lookup(const struct judged *j)
 {
 	const struct ct_incident *in = j->incident;
-	bool line = false;
-	for (size_t i = 0; i < in->n_threads; i++)
-		if (in->threads[i].launching)
-			line = line_has_positions(in->threads[i].frames, in->threads[i].n_frames) || line_has_positions(in->threads[i].python, in->threads[i].n_python);
-	bool other = false;
+	const struct ct_host_thread *t = ct_incident_launching(in);
+	bool line = t && (line_has_positions(t->frames, t->n_frames) || line_has_positions(t->python, t->n_python)), other = false;
 	for (size_t i = 0; line && i < in->n_tensors; i++) {
-		const struct ct_tensor *t = &in->tensors[i];
-		if (!t->has_shape || t->n_shape != 2 || !ct_ends_with(t->name, ".weight"))
+		const struct ct_tensor *table = &in->tensors[i];
+		if (!table->has_shape || table->n_shape != 2 || !ct_ends_with(table->name, ".weight"))
 			continue;
-		if (speaks_of_positions(t->name))
-			return t->shape[0] == j->bound;
-		other |= t->shape[0] == j->bound && strcmp(t->name, "self.weight") != 0;
+		if (speaks_of_positions(table->name))
+			return table->shape[0] == j->bound;
+		other |= table->shape[0] == j->bound && strcmp(table->name, "self.weight") != 0;
 	}
 	return line && !other;
 }

@@ -350,13 +350,9 @@ void ct_diagnose_checks(struct ct_incident *incident)
 	struct ct_call call;
 	incident->checks = NULL;
 	incident->n_checks = 0;
-	for (size_t i = 0; i < incident->n_threads; i++) {
-		if (!incident->threads[i].launching)
-			continue;
-		if (ct_checks_find_call(incident, incident->threads[i].tid, &call))
-			check_call(incident, &call);
-		else
-			check_line(incident, incident->threads[i].tid);
-		return;
-	}
+	const struct ct_host_thread *t = ct_incident_launching(incident);
+	if (t && ct_checks_find_call(incident, t->tid, &call))
+		check_call(incident, &call);
+	else if (t)
+		check_line(incident, t->tid);
 }

@@ -97,14 +97,6 @@ static const char *place_text(struct ct_incident *in, const struct ct_tensor *t,
 	return ct_arena_printf(&in->arena, "%s]", ct_str_text(&s));
 }
 
-static int64_t launching_tid(const struct ct_incident *in)
-{
-	for (size_t i = 0; i < in->n_threads; i++)
-		if (in->threads[i].launching)
-			return in->threads[i].tid;
-	return 0;
-}
-
 static bool bound_of_call(const struct ct_call *call, int64_t *ret_bound)
 {
 	const struct ct_tensor *v = call->values;
@@ -261,7 +253,8 @@ static void add_untyped(struct ct_incident *in)
 void ct_explain_evidence(struct ct_incident *in, struct ct_failed_value *failed)
 {
 	struct ct_call call;
-	int64_t tid = launching_tid(in);
+	const struct ct_host_thread *launching = ct_incident_launching(in);
+	int64_t tid = launching ? launching->tid : 0;
 	if (in->kind != CT_FAULT_ASSERT && in->kind != CT_FAULT_EXCEPTION)
 		return;
 	if (failed->known || add_functor(in, failed))

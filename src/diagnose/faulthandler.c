@@ -102,9 +102,7 @@ void ct_faulthandler_fill(const struct ct_faulthandler *f, struct ct_incident *i
 	CT_AUTO(ct_auto_free) struct ct_host_frame *frames = ct_xrealloc(NULL, MAX_FRAMES * sizeof *frames);
 	size_t n = 0, first = incident->n_threads;
 	unsigned n_threads = 0;
-	bool has_launching = false;
-	for (size_t i = 0; i < incident->n_threads; i++)
-		has_launching |= incident->threads[i].launching;
+	bool has_launching = ct_incident_launching(incident) != NULL;
 	for (const char *line = f->text.data, *end = line + f->text.length; line < end;) {
 		const char *newline = memchr(line, '\n', (size_t)(end - line));
 		size_t length = newline ? (size_t)(newline - line) : (size_t)(end - line);

@@ -602,6 +602,8 @@ enum { CT_MAX_PROGRESS = 64 };
 void ct_incident_add_progress(struct ct_incident *incident, const char *name, const char *value);
 void ct_incident_add_environment(struct ct_incident *incident, const char *name, const char *value);
 struct ct_host_thread *ct_incident_add_thread(struct ct_incident *incident, int64_t tid, const char *name);
+// The thread that is marked as the one that launched the kernel; NULL: none is.
+const struct ct_host_thread *ct_incident_launching(const struct ct_incident *incident);
 struct ct_value *ct_incident_add_value(struct ct_incident *incident, const char *name, const char *text, const char *how);  // each may be NULL but name
 struct ct_consequence *ct_incident_add_consequence(struct ct_incident *incident, int64_t pid, double seconds_after, const char *text);
 

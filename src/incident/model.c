@@ -72,6 +72,14 @@ void ct_incident_add_progress(struct ct_incident *incident, const char *name, co
 	incident->progress[incident->n_progress - 1] = (struct ct_pair){.name = keep(incident, name), .value = keep(incident, value)};
 }
 
+const struct ct_host_thread *ct_incident_launching(const struct ct_incident *incident)
+{
+	for (size_t i = 0; i < incident->n_threads; i++)
+		if (incident->threads[i].launching)
+			return &incident->threads[i];
+	return NULL;
+}
+
 struct ct_host_thread *ct_incident_add_thread(struct ct_incident *incident, int64_t tid, const char *name)
 {
 	incident->threads = ct_arena_grow(&incident->arena, incident->threads, &incident->n_threads, sizeof *incident->threads);

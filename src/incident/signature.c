@@ -219,10 +219,8 @@ static void hash_thread(uint64_t *hash, const struct ct_host_thread *t)
 
 static const struct ct_host_thread *launching_thread(const struct ct_incident *incident)
 {
-	for (size_t i = 0; i < incident->n_threads; i++)
-		if (incident->threads[i].launching)
-			return &incident->threads[i];
-	return incident->n_threads ? &incident->threads[0] : NULL;
+	const struct ct_host_thread *marked = ct_incident_launching(incident);
+	return marked ? marked : incident->n_threads ? &incident->threads[0] : NULL;
 }
 
 // The recorded launch whose frames stand in for the thread's; NULL: none.
