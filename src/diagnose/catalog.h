@@ -77,6 +77,10 @@ void ct_explain_evidence(struct ct_incident *incident, struct ct_failed_value *f
 // The first of these among the tensors read that lie where a tensor of the launching call does; NULL: not read.
 const struct ct_tensor_memory *ct_evidence_of(const struct ct_incident *incident, const struct ct_tensor *tensor);
 const struct ct_special *ct_evidence_special(const struct ct_tensor_memory *memory, const char *what, uint64_t bound);
+// explain.c: whether the failing kernel's name has that word in it.
+bool ct_explain_kernel_has(const struct ct_incident *incident, const char *word);
+// faults.c: the little-endian number in an argument of size bytes that were all read; false: it has another size.
+bool ct_explain_number(const struct ct_argument *argument, size_t size, uint64_t *ret_number);
 // faults.c: what speaks for a cause that is no assert's, as id and detail. NULL: nothing does.
 const char *ct_explain_fault(struct ct_incident *incident, const char **ret_detail);
 // pointers.c: which tensors the arguments point into.

@@ -25,11 +25,6 @@ static bool number(const char *text, int64_t *ret_number)
 	return *end == '\0';
 }
 
-static bool kernel_has(const struct ct_incident *in, const char *word)
-{
-	return in->gpu.has_kernel && in->gpu.kernel.name && strstr(in->gpu.kernel.name, word);
-}
-
 // ---- Labels --------------------------------------------------------------------------------------------------
 
 // Kernels whose bound is a number of classes.
@@ -62,7 +57,7 @@ static const char *label_cause(struct judged *j)
 	const struct ct_failed_value *f = j->failed;
 	int64_t least = 0, most = 0, exempt = 0;
 	bool ranged = f->whole && number(f->least, &least) && number(f->most, &most), has_exempt = number(f->exempt, &exempt);
-	if (kernel_has(j->incident, "nll_loss") && kernel_has(j->incident, "backward"))
+	if (ct_explain_kernel_has(j->incident, "nll_loss") && ct_explain_kernel_has(j->incident, "backward"))
 		return "label-changed";
 	if (ranged && least == 1 && most == j->bound)
 		return "label-one-based";
@@ -92,7 +87,7 @@ static bool launched_by(const struct ct_incident *in, const char *function)
 
 static bool is_lookup(const struct ct_incident *in)
 {
-	return kernel_has(in, "EmbeddingBag") || launched_by(in, "embedding") || launched_by(in, "embedding_bag");
+	return ct_explain_kernel_has(in, "EmbeddingBag") || launched_by(in, "embedding") || launched_by(in, "embedding_bag");
 }
 
 static bool speaks_of_positions(const char *text)
@@ -151,7 +146,7 @@ static const char *index_cause(struct judged *j)
 		return "index-negative";
 	if (is_lookup(in))
 		return is_added(j) ? "embedding-added" : "embedding-range";
-	return kernel_has(in, "_cuda_scatter_fill_internal_kernel") ? "one-hot" : "index-range";
+	return ct_explain_kernel_has(in, "_cuda_scatter_fill_internal_kernel") ? "one-hot" : "index-range";
 }
 
 static const char *cause_of(struct judged *j)

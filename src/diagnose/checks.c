@@ -132,7 +132,7 @@ static const char *bound_text(struct ct_incident *in, const struct ct_call *call
 	return ct_arena_printf(&in->arena, "; %s has %" PRId64 " %s", user_name(in, v), v->shape[at], call->rule->bound);
 }
 
-static bool bound_of(const struct ct_call *call, int64_t *ret_bound)
+bool ct_checks_bound(const struct ct_call *call, int64_t *ret_bound)
 {
 	const struct ct_tensor *v = call->values;
 	int axis = call->rule->bound_axis;
@@ -183,7 +183,7 @@ static int64_t ignored(const struct ct_incident *in)
 static bool check_read_range(struct ct_incident *in, const struct ct_call *call, const char *bound, struct answer *ret_answer)
 {
 	int64_t least = 0, most = 0, size = 0;
-	bool whole = false, bounded = bound_of(call, &size);
+	bool whole = false, bounded = ct_checks_bound(call, &size);
 	if (call->rule->dtype == CT_DTYPE_FLOAT || !extremes_of(in, call->index, &least, &most, &whole))
 		return false;
 	bool labels = call->rule->shape == CT_SHAPE_LABELS;

@@ -37,6 +37,9 @@ struct ct_call {
 // The innermost known call of thread tid: by a frame of PyTorch's own Python code, or by the source line of the frame that calls.
 bool ct_checks_find_call(const struct ct_incident *incident, int64_t tid, struct ct_call *ret_call);
 
+// The size that bounds what is in call->index; false: no dimension of call->values is known to.
+bool ct_checks_bound(const struct ct_call *call, int64_t *ret_bound);
+
 // Text of the line that the tensor's frame is at; NULL unknown.
 const char *ct_checks_source(const struct ct_incident *incident, const struct ct_tensor *tensor);
 // Whether the frame is the reader's own code, not an installed package's.

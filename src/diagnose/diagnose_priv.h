@@ -116,8 +116,6 @@ void ct_positions_merge(struct ct_positions *positions, const struct ct_position
 struct ct_dim3_run *ct_positions_runs(const struct ct_positions *positions, struct ct_arena *arena, struct ct_dim3 dim, size_t *ret_count,
 				      bool *ret_cut);
 
-// ---- The book: what was recognised, equal things once -----------------------------------------------------------
-
 // faulthandler.c: Python's own stacks in the output, line by line; then into an incident that has no Python frame from elsewhere.
 struct ct_faulthandler {
 	struct ct_str text;
@@ -126,6 +124,8 @@ struct ct_faulthandler {
 void ct_faulthandler_line(struct ct_faulthandler *f, const char *text, size_t length);
 void ct_faulthandler_fill(const struct ct_faulthandler *f, struct ct_incident *incident);
 void ct_faulthandler_done(struct ct_faulthandler *f);
+
+// ---- The book: what was recognised, equal things once -----------------------------------------------------------
 
 struct ct_logbook;
 struct ct_logbook *ct_logbook_new(void);

@@ -97,16 +97,6 @@ static const char *place_text(struct ct_incident *in, const struct ct_tensor *t,
 	return ct_arena_printf(&in->arena, "%s]", ct_str_text(&s));
 }
 
-static bool bound_of_call(const struct ct_call *call, int64_t *ret_bound)
-{
-	const struct ct_tensor *v = call->values;
-	int axis = call->rule->bound_axis;
-	if (!v || axis < 0 || !v->has_shape || v->n_shape == 0)
-		return false;
-	*ret_bound = v->shape[(size_t)axis < v->n_shape ? (size_t)axis : v->n_shape - 1];
-	return *ret_bound > 0;
-}
-
 static const struct ct_special *first_outside(const struct ct_tensor_memory *m, int64_t bound)
 {
 	const struct ct_special *s = ct_evidence_special(m, "not below", (uint64_t)bound);
@@ -118,7 +108,7 @@ static bool add_index_tensor(struct ct_incident *in, const struct ct_call *call,
 {
 	int64_t bound = 0;
 	const struct ct_tensor_memory *m = ct_evidence_of(in, call->index);
-	const struct ct_special *s = m && bound_of_call(call, &bound) ? first_outside(m, bound) : NULL;
+	const struct ct_special *s = m && ct_checks_bound(call, &bound) && bound > 0 ? first_outside(m, bound) : NULL;
 	if (!s || call->rule->dtype == CT_DTYPE_FLOAT)
 		return false;
 	const char *how = ct_arena_printf(&in->arena, "read from device memory; %" PRIu64 " of %" PRIu64 " are not in 0 .. %" PRId64, s->n_found, m->n_elements, bound - 1);
@@ -195,16 +185,11 @@ static bool add_weights(struct ct_incident *in, int64_t tid, struct ct_failed_va
 	return false;
 }
 
-static bool kernel_has(const struct ct_incident *in, const char *word)
-{
-	return in->gpu.has_kernel && in->gpu.kernel.name && strstr(in->gpu.kernel.name, word);
-}
-
 // _assert_async has one condition: its only element is not true.
 static bool add_async(struct ct_incident *in, struct ct_failed_value *failed)
 {
 	bool has_message = in->assertion.present && in->assertion.expression && *in->assertion.expression;
-	if (!kernel_has(in, "_assert_async_cuda_kernel"))
+	if (!ct_explain_kernel_has(in, "_assert_async_cuda_kernel"))
 		return false;
 	const struct ct_argument *a = in->gpu.n_arguments ? &in->gpu.arguments[0] : NULL;
 	const char *name = a && a->tensor ? a->tensor : "input";
@@ -222,14 +207,9 @@ static bool add_async(struct ct_incident *in, struct ct_failed_value *failed)
 static bool is_number(const struct ct_argument *a, uint64_t bound)
 {
 	uint64_t number = 0;
-	size_t n = a->bytes && a->kind == CT_ARGUMENT_BYTES && !a->type ? strlen(a->bytes) / 2 : 0;
-	if ((n != sizeof(uint32_t) && n != sizeof number) || n != a->size_bytes)
+	if (a->kind != CT_ARGUMENT_BYTES || a->type)
 		return false;
-	for (size_t i = n; i-- > 0;) {
-		const char digits[] = {a->bytes[2 * i], a->bytes[2 * i + 1], '\0'};
-		number = number << 8 | strtoul(digits, NULL, 16);
-	}
-	return number == bound;
+	return (ct_explain_number(a, sizeof(uint32_t), &number) || ct_explain_number(a, sizeof number, &number)) && number == bound;
 }
 
 static void add_untyped(struct ct_incident *in)
@@ -260,10 +240,10 @@ void ct_explain_evidence(struct ct_incident *in, struct ct_failed_value *failed)
 	if (failed->known || add_functor(in, failed))
 		return;
 	bool has_call = tid && ct_checks_find_call(in, tid, &call);
-	bool bce = kernel_has(in, "binary_cross_entropy");
+	bool bce = ct_explain_kernel_has(in, "binary_cross_entropy");
 	if (bce && has_call && call.rule->dtype == CT_DTYPE_FLOAT && add_bce(in, &call, failed))
 		return;
-	if (!bce && (kernel_has(in, "_assert_async") || kernel_has(in, "ultinomial")) && tid && add_weights(in, tid, failed))
+	if (!bce && (ct_explain_kernel_has(in, "_assert_async") || ct_explain_kernel_has(in, "ultinomial")) && tid && add_weights(in, tid, failed))
 		return;
 	if (in->kind == CT_FAULT_ASSERT && add_async(in, failed))
 		return;

@@ -1,6 +1,13 @@
 // What the parts of the incident say together: tensors, values, cause; see diagnose.h.
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <string.h>
+
 #include "diagnose/catalog.h"
+
+bool ct_explain_kernel_has(const struct ct_incident *in, const char *word)
+{
+	return in->gpu.has_kernel && in->gpu.kernel.name && strstr(in->gpu.kernel.name, word);
+}
 
 void ct_explain(struct ct_incident *incident, const struct ct_catalog *catalog)
 {

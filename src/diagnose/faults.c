@@ -20,8 +20,7 @@ static uint32_t exception_of(const struct ct_incident *in)
 	return in->gpu.n_groups && in->gpu.groups[0].has_exception ? in->gpu.groups[0].exception : 0;
 }
 
-// Little-endian number of an argument whose bytes were all read; false: it has another size.
-static bool number_of(const struct ct_argument *a, size_t size, uint64_t *ret_number)
+bool ct_explain_number(const struct ct_argument *a, size_t size, uint64_t *ret_number)
 {
 	if (a->size_bytes != size || !a->bytes || strlen(a->bytes) != 2 * size)
 		return false;
@@ -40,7 +39,7 @@ static const char *misaligned_argument(struct ct_incident *in)
 	for (size_t i = 0; i < in->gpu.n_arguments; i++) {
 		const struct ct_argument *a = &in->gpu.arguments[i];
 		uint64_t address = 0;
-		if ((a->kind != CT_ARGUMENT_POINTER && a->kind != CT_ARGUMENT_BYTES) || !number_of(a, sizeof address, &address) || address % WIDEST_ACCESS == 0)
+		if ((a->kind != CT_ARGUMENT_POINTER && a->kind != CT_ARGUMENT_BYTES) || !ct_explain_number(a, sizeof address, &address) || address % WIDEST_ACCESS == 0)
 			continue;
 		const struct ct_tensor *t = ct_explain_tensor_at(in, address);
 		if (a->kind == CT_ARGUMENT_BYTES && !t)
@@ -90,7 +89,7 @@ static const char *large_product(struct ct_incident *in)
 	for (size_t i = 0; i < in->gpu.n_arguments; i++) {
 		const struct ct_argument *a = &in->gpu.arguments[i];
 		uint64_t factor = 0;
-		if (a->kind != CT_ARGUMENT_INTEGER || !number_of(a, sizeof(int32_t), &factor) || factor < 2 || factor > INT32_MAX)
+		if (a->kind != CT_ARGUMENT_INTEGER || !ct_explain_number(a, sizeof(int32_t), &factor) || factor < 2 || factor > INT32_MAX)
 			continue;
 		if (n++ == MAX_FACTORS || __builtin_mul_overflow(product, factor, &product))
 			return NULL;
