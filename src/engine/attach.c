@@ -80,8 +80,7 @@ int ct_engine_attach(const struct ct_options *options)
 		read_process(&run, pid, &waits);
 		if (run.interactive && !ct_run_hold_session(&run, pid, waits, &err))
 			status = ct_run_complain(&err, 125);
-		ct_diagnose(run.incident);
-		ct_explain_with(run.incident, ct_data_dir());
+		ct_run_diagnose(run.incident);
 		ct_run_deliver(&run);
 		ct_run_tell(&run);
 	} else {

@@ -240,7 +240,7 @@ static const char *early_path(struct ct_run *run)
 	return ct_arena_printf(&run->arena, "%s/early-report", run->scratch);
 }
 
-static void diagnose(struct ct_incident *incident)
+void ct_run_diagnose(struct ct_incident *incident)
 {
 	ct_diagnose(incident);
 	ct_explain_with(incident, ct_data_dir());
@@ -255,7 +255,7 @@ static int deliver_early(void *context)
 	run->incident->ending = (struct ct_ending){.kind = CT_ENDING_RUNNING};
 	run->incident->ending.detail = ct_arena_printf(&run->incident->arena, "every CUDA call of it returns error %u now; its end will be added here", run->error_code);
 	ct_loglines_finish(lines_of_fault(run), run->incident);
-	diagnose(run->incident);
+	ct_run_diagnose(run->incident);
 	ct_run_deliver(run);
 	return run->report_id && ct_write_file_at(AT_FDCWD, early_path(run), run->report_id, strlen(run->report_id), NULL) ? 0 : 1;
 }
@@ -303,7 +303,7 @@ int ct_run_conclude(struct ct_run *run)
 		return run->result.exit_status;
 	}
 	fill_ending(run);
-	diagnose(run->incident);
+	ct_run_diagnose(run->incident);
 	ct_run_deliver(run);
 	ct_run_tell(run);
 	run->same_end = !trapped;

@@ -179,6 +179,7 @@ void ct_run_end_tree_later(struct ct_run *run);
 // Everything that a run needs besides its command, and its release.
 bool ct_run_prepare(struct ct_run *run, struct ct_error *err);
 void ct_run_done(struct ct_run *run);
+void ct_run_diagnose(struct ct_incident *incident);  // and the explanation of the values
 // Writes and shows the report of run->incident.
 void ct_run_deliver(struct ct_run *run);
 // Then: a CI system, --syslog, --on-report; and removes old reports (--keep). Not for a report that is still to be added to.

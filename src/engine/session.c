@@ -142,8 +142,7 @@ void ct_run_tell_session(struct ct_run *run)
 		ct_loglines_so_far(run->fault_lines ? run->fault_lines : run->lines, copy);
 		copy->ending.kind = CT_ENDING_RUNNING;
 		copy->ending.detail = "it was handed over to a cuda-gdb session";
-		ct_diagnose(copy);
-		ct_explain_with(copy, ct_data_dir());
+		ct_run_diagnose(copy);
 		ct_run_show(run, copy, NULL);
 	}
 	if (!copy || !write_incident(run, copy, &err))
