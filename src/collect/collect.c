@@ -103,6 +103,15 @@ static void ask_anomaly(const struct ct_collect_job *job, struct ct_incident *in
 		ct_incident_add_collector(incident, "anomaly", CT_COLLECTOR_SKIPPED, ms_since(start), "PyTorch is not there, or has no such switch");
 }
 
+static void ask_python(const struct ct_collect_job *job, struct ct_incident *incident, struct stacks *s)
+{
+	ask_agent(job, incident, s);
+	if (s->has_agent)
+		ask_tensors(job, incident);
+	if (s->has_agent && job->anomaly)
+		ask_anomaly(job, incident);
+}
+
 static void walk_python(const struct ct_collect_job *job, struct ct_incident *incident, struct stacks *s)
 {
 	int64_t start = ct_now_us();
@@ -203,11 +212,7 @@ static void collect_waiting(const struct ct_collect_job *job, struct ct_incident
 {
 	struct stacks s = {.has_agent = false, .has_walk = false};
 	walk_python(job, incident, &s);
-	ask_agent(job, incident, &s);
-	if (s.has_agent)
-		ask_tensors(job, incident);
-	if (s.has_agent && job->anomaly)
-		ask_anomaly(job, incident);
+	ask_python(job, incident, &s);
 	unwind_native(job, incident);
 	join_stacks(job, incident, &s);
 	save(job, incident);
@@ -267,11 +272,7 @@ static void collect_dumping(const struct ct_collect_job *job, struct ct_incident
 {
 	struct stacks s = {.has_agent = false, .has_walk = false};
 	struct ct_error err = CT_ERROR_INIT;
-	ask_agent(job, incident, &s);
-	if (s.has_agent)
-		ask_tensors(job, incident);
-	if (s.has_agent && job->anomaly)
-		ask_anomaly(job, incident);
+	ask_python(job, incident, &s);
 	walk_python(job, incident, &s);
 	unwind_dumping(job, incident);
 	merge_stacks(incident, &s);
