@@ -49,15 +49,13 @@ static _Thread_local struct mine mine __attribute__((tls_model("initial-exec")))
 
 static uint64_t parse_depth(const char *text)
 {
-	uint64_t n = 0, depth = CT_RECORD_MIN_DEPTH;
+	uint64_t n = 0;
 	for (const char *p = text; *p; p++) {
 		if (*p < '0' || *p > '9' || n > CT_RECORD_MAX_DEPTH)
 			return 0;
 		n = n * 10 + (uint64_t)(*p - '0');
 	}
-	while (n && depth < n && depth < CT_RECORD_MAX_DEPTH)
-		depth *= 2;
-	return n ? depth : 0;
+	return n ? ct_record_round_depth(n) : 0;
 }
 
 void ct_record_begin(void)

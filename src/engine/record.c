@@ -29,15 +29,6 @@ static uint64_t bytes_at(uint64_t depth)
 	return head.file_bytes;
 }
 
-// The agent lays the file out by a power of two.
-static uint64_t power_of_two(uint64_t depth)
-{
-	uint64_t p = CT_RECORD_MIN_DEPTH;
-	while (p < depth && p < CT_RECORD_MAX_DEPTH)
-		p *= 2;
-	return p;
-}
-
 // The largest depth up to the one wanted whose file fits; 0: none does.
 static uint64_t depth_that_fits(const char *folder, uint64_t depth)
 {
@@ -87,7 +78,7 @@ static void remove_abandoned(void)
 
 static bool start_record(struct ct_run *run, struct ct_error *err)
 {
-	uint64_t wanted = power_of_two(run->options->record_depth), depth = 0;
+	uint64_t wanted = ct_record_round_depth(run->options->record_depth), depth = 0;
 	struct ct_error memory = CT_ERROR_INIT;
 	if (!run->agent_dir)
 		return ct_fail(err, CT_UNAVAILABLE, "no agent (%s)", run->agent_missing.text);

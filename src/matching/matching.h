@@ -10,9 +10,6 @@
 #include "incident/incident.h"
 #include "recorder/recorder.h"
 
-// Launches of a stream that a report holds, when nothing else is asked for.
-enum { CT_MATCHING_HISTORY = 8 };
-
 // Looks for the launch of incident->gpu.kernel and fills incident->launch; after the GPU part was read. Launches after until_ns
 // (CLOCK_MONOTONIC, 0: no limit) are later than the fault. history: at most so many launches of the stream.
 void ct_matching_grid(const struct ct_launches *record, int64_t until_ns, unsigned history, struct ct_incident *incident);

@@ -87,6 +87,12 @@ static struct ct_dim3 dim3_of(const uint32_t v[3])
 	return (struct ct_dim3){v[0], v[1], v[2]};
 }
 
+// 0 and 1 are the legacy default stream, 2 is a thread's own, and so is 0 through the entries for that (cuda.h 13.0, CU_STREAM_*).
+static bool is_own_stream(const struct ct_record_launch *r)
+{
+	return r->stream == 2 || (r->stream == 0 && r->flags & CT_RECORD_PER_THREAD);
+}
+
 struct ct_launch ct_place_of(const struct ct_launches *record, const struct ct_launches_row *row, const struct ct_launches_row *origin, int64_t until_ns,
 			     struct ct_incident *incident)
 {
@@ -95,7 +101,7 @@ struct ct_launch ct_place_of(const struct ct_launches *record, const struct ct_l
 	struct ct_launch l = {
 		.graph = graph, .has_dims = !graph, .grid_dim = dim3_of(r->grid), .block_dim = dim3_of(r->block), .has_cluster = !graph && r->cluster[0],
 		.cluster_dim = dim3_of(r->cluster), .shared_bytes = r->shared_bytes, .stream = r->stream, .tid = r->tid, .count = 1, .pending = !row->has_result,
-		.stream_of_thread = r->stream == 2 || (r->stream == 0 && r->flags & CT_RECORD_PER_THREAD), .backward = r->flags & CT_RECORD_NODE,
+		.stream_of_thread = is_own_stream(r), .backward = r->flags & CT_RECORD_NODE,
 	};
 	l.has_seconds_before = until_ns > 0 && r->time_ns > 0 && r->time_ns <= until_ns;
 	l.seconds_before = l.has_seconds_before ? (double)(until_ns - r->time_ns) / 1e9 : 0;
@@ -107,9 +113,8 @@ struct ct_launch ct_place_of(const struct ct_launches *record, const struct ct_l
 		origin = backward_call(record, row);
 		l.origin = origin ? CT_LAUNCH_ORIGIN_CALL : CT_LAUNCH_ORIGIN_NONE;
 	}
-	if (origin) {
+	if (origin)
 		l.origin_python = ct_place_python(record, origin->launch->frames, origin->launch->n_frames, incident, &l.n_origin_python);
-	}
 	return l;
 }
 
@@ -144,11 +149,9 @@ bool ct_place_equal(const struct ct_launch *a, const struct ct_launch *b)
 	       (a->n_python || equal_frames(a->native, a->n_native, b->native, b->n_native));
 }
 
-// 0 and 1 are the legacy default stream, 2 is a thread's own, and so is 0 through the entries for that (cuda.h 13.0, CU_STREAM_*).
 static bool same_stream(const struct ct_record_launch *a, const struct ct_record_launch *b)
 {
-	bool a_own = a->stream == 2 || (a->stream == 0 && a->flags & CT_RECORD_PER_THREAD);
-	bool b_own = b->stream == 2 || (b->stream == 0 && b->flags & CT_RECORD_PER_THREAD);
+	bool a_own = is_own_stream(a), b_own = is_own_stream(b);
 	if (a_own || b_own)
 		return a_own && b_own && a->tid == b->tid;
 	return a->stream == b->stream || (a->stream <= 1 && b->stream <= 1);

@@ -80,11 +80,11 @@ static void index_rows(struct ct_launches *l)
 	uint64_t room = 0;
 	const struct ct_record_ring *rings = rings_of(l);
 	for (unsigned i = 0; i < l->head.n_rings; i++)
-		room += rings[i].begun < rings[i].capacity ? rings[i].begun : rings[i].capacity;
+		room += ct_launches_rows_of(&rings[i]);
 	l->rows = ct_arena_array(&l->arena, (size_t)room + 1, sizeof *l->rows);
 	struct ct_record_launch *launches = (struct ct_record_launch *)(void *)(l->bytes + l->head.launches_at);
 	for (unsigned i = 0; i < l->head.n_rings; i++) {
-		uint64_t rows = rings[i].begun < rings[i].capacity ? rings[i].begun : rings[i].capacity;
+		uint64_t rows = ct_launches_rows_of(&rings[i]);
 		for (uint64_t j = 0; j < rows; j++)
 			add_row(l, i, j, rings[i].capacity, &launches[rings[i].first + j]);
 	}

@@ -80,7 +80,7 @@ static bool read_rings(int fd, struct ct_launches *l, struct ct_error *err)
 		uint64_t rows = ct_record_ring_rows(l->head.depth, i);
 		rings[i].first = first;  // not what the file says
 		rings[i].capacity = rows;
-		if (!read_rows(fd, l, first, rings[i].begun < rows ? rings[i].begun : rows, err))
+		if (!read_rows(fd, l, first, ct_launches_rows_of(&rings[i]), err))
 			return false;
 		first += rows;
 	}

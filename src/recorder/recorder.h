@@ -24,7 +24,6 @@
 #define CT_RECORD_MAGIC "CTLAUNCH"
 enum {
 	CT_RECORD_VERSION = 1,
-	CT_RECORD_DEPTH = 65536,          // launches kept when nothing else is said
 	CT_RECORD_MIN_DEPTH = 4096,
 	CT_RECORD_MAX_DEPTH = 1024 * 1024,
 	CT_RECORD_FRAMES = 32,            // Python frames of a launch, innermost first; of a deeper stack the last 8 are the program's own
@@ -208,6 +207,15 @@ struct ct_record_head {
 static inline uint64_t ct_record_ring_rows(uint64_t depth, unsigned ring)
 {
 	return ring == 0 ? depth / 2 : ring == 1 || ring == CT_RECORD_CAPTURE_RING ? depth / 4 : depth / 128;
+}
+
+// The depth of a file that holds so many launches: a power of two within the bounds.
+static inline uint64_t ct_record_round_depth(uint64_t launches)
+{
+	uint64_t depth = CT_RECORD_MIN_DEPTH;
+	while (depth < launches && depth < CT_RECORD_MAX_DEPTH)
+		depth *= 2;
+	return depth;
 }
 
 // Fills what follows from the depth, a power of two from CT_RECORD_MIN_DEPTH to CT_RECORD_MAX_DEPTH: sizes, rows and places. Writer and

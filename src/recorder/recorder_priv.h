@@ -19,6 +19,12 @@ struct ct_launches {
 	struct ct_launches_frame *code_names;
 };
 
+// How many rows of a ring have been written to.
+static inline uint64_t ct_launches_rows_of(const struct ct_record_ring *ring)
+{
+	return ring->begun < ring->capacity ? ring->begun : ring->capacity;
+}
+
 // index.c: fills rows and failures from the bytes, and repairs counts that are out of bounds.
 void ct_launches_index(struct ct_launches *launches);
 
