@@ -183,37 +183,23 @@ static int proc_address(const char *name, void **ret_function, int version, uint
 // gets from us is of the form that it knows the real one to be: the pointers tell.
 static void *replace_proc_address(const char *name, void *found)
 {
-	void *known = NULL, *ours = found;
+	void *known = NULL, *ours = NULL;
 	proc_address_v2_fn *v2 = atomic_load(&real_proc_address_v2);
-	proc_address_fn *v1 = atomic_load(&real_proc_address);
 	memcpy(&known, &v2, sizeof known);
 	bool is_v2 = strcmp(name, "cuGetProcAddress_v2") == 0 || (v2 && known == found);
-	memcpy(&known, &v1, sizeof known);
-	if (is_v2 || !v1 || known != found) {
-		if (is_v2 || v2) {
-			if (!v2) {
-				memcpy(&v2, &found, sizeof v2);
-				atomic_store(&real_proc_address_v2, v2);
-			}
-			memcpy(&known, &v2, sizeof known);
-			if (known == found) {
-				v2 = proc_address_v2;
-				memcpy(&ours, &v2, sizeof ours);
-				return ours;
-			}
-		}
-		memcpy(&v1, &found, sizeof v1);
-		atomic_store(&real_proc_address, v1);
+	if (is_v2 && (!v2 || known == found)) {
+		memcpy(&v2, &found, sizeof v2);
+		atomic_store(&real_proc_address_v2, v2);
+		v2 = proc_address_v2;
+		memcpy(&ours, &v2, sizeof ours);
+		return ours;
 	}
+	proc_address_fn *v1;
+	memcpy(&v1, &found, sizeof v1);
+	atomic_store(&real_proc_address, v1);
 	v1 = proc_address;
 	memcpy(&ours, &v1, sizeof ours);
 	return ours;
-}
-
-static bool ends_with(const char *name, const char *end)
-{
-	size_t n = strlen(name), m = strlen(end);
-	return n >= m && strcmp(name + n - m, end) == 0;
 }
 
 // For the driver's names only: nobody finds those by RTLD_NEXT, so that a call does no harm.
@@ -224,7 +210,7 @@ static void *gated_dlsym(void *handle, const char *name)
 		return found;
 	if (strcmp(name, "cuGetProcAddress_v2") == 0 || strcmp(name, "cuGetProcAddress") == 0)
 		return replace_proc_address(name, found);
-	return handed_out(name, found, ends_with(name, "_ptsz"));
+	return handed_out(name, found, false);  // the name says all: "..._ptsz"
 }
 
 dlsym_fn *ct_agent_on_dlsym(const char *name)

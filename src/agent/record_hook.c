@@ -164,7 +164,6 @@ typedef int load_ex_fn(void *ret, const void *image, unsigned n, void *options, 
 typedef int library_fn(void *ret, const void *code, void *jit, void *jit_values, unsigned n_jit, void *options, void *values, unsigned n);
 typedef int unload_fn(void *module);
 
-
 static int on_alloc_v2(void *ret, size_t bytes)
 {
 	return failed("cuMemAlloc_v2", CALL(ALLOC_V2, alloc_fn, ret, bytes), bytes);
@@ -336,23 +335,31 @@ static void *take(enum entry entry, void *gate, const void *function)
 	return ours;
 }
 
-void *ct_agent_hook(const char *name, void *gate, bool per_thread)
+// NULL: nothing is hooked under that name.
+static void *hooked(const char *name, void *gate)
 {
-	char wanted[48];
-	size_t n = strlen(name);
-	if (!ct_record_is_on() || n + sizeof "_ptsz" > sizeof wanted)
-		return gate;
-	memcpy(wanted, name, n + 1);
-	bool is_ptsz = n > 5 && strcmp(name + n - 5, "_ptsz") == 0;
-	bool has_ptsz = strncmp(name, "cuLaunch", 8) == 0 || strcmp(name, "cuGraphLaunch") == 0 || strcmp(name, "cuMemAllocAsync") == 0 ||
-			strncmp(name, "cuStreamBeginCapture", 20) == 0 || strcmp(name, "cuStreamEndCapture") == 0 ||
-			strcmp(name, "cuGraphInstantiateWithParams") == 0;
-	if (per_thread && !is_ptsz && has_ptsz)
-		strcpy(wanted + n, "_ptsz");
 #define TRY(row_name, entry, function) \
-	if (strcmp(wanted, row_name) == 0) \
+	if (strcmp(name, row_name) == 0) \
 		return take(entry, gate, &(const void *){(const void *)(uintptr_t)function});
 	HOOKS(TRY)
 #undef TRY
-	return gate;
+	return NULL;
+}
+
+void *ct_agent_hook(const char *name, void *gate, bool per_thread)
+{
+	static const char suffix[] = "_ptsz";
+	char of_thread[48];
+	size_t n = strlen(name);
+	void *ours = NULL;
+	if (!ct_record_is_on() || n + sizeof suffix > sizeof of_thread)
+		return gate;
+	if (per_thread) {
+		memcpy(of_thread, name, n);
+		memcpy(of_thread + n, suffix, sizeof suffix);
+		ours = hooked(of_thread, gate);
+	}
+	if (!ours)
+		ours = hooked(name, gate);  // not every function has two forms
+	return ours ? ours : gate;
 }
