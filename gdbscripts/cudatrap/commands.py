@@ -174,13 +174,11 @@ class TrapArg(gdb.Function):
         if len(arguments) != 1:
             raise gdb.GdbError("usage: $trap_arg(N)")
         found, n = stop.current(), int(arguments[0])
-        params, types = kernelargs.parameters(found)
-        if not 0 <= n < len(params):
-            raise gdb.GdbError(f"there is no argument {n}: the kernel has {len(params)}")
-        data = kernelargs.argument_bytes(found, params[n])
+        param, type_ = kernelargs.numbered(found, n)
+        data = kernelargs.argument_bytes(found, param)
         if len(data) not in (1, 2, 4, 8):
             raise gdb.GdbError(f"argument {n} is a structure of {len(data)} bytes")
-        text = shellvalues.text_of(types[n] if types else None, data)
+        text = shellvalues.text_of(type_, data)
         if re.match(r"^-?\d+$|^0x", text):
             return int(text, 0)
         return {"true": True, "false": False}.get(text, float(text) if re.match(r"^-?[\d.einf+-]+$|^nan$", text) else 0)

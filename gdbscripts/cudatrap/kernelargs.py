@@ -25,6 +25,14 @@ def parameters(found: Stop) -> Tuple[List[arguments.Parameter], Optional[List[st
     return params, types if types is not None and len(types) == len(params) else None
 
 
+def numbered(found: Stop, number: int) -> Tuple[arguments.Parameter, Optional[str]]:
+    """Parameter `number` of the kernel in focus, and its type where the types are known."""
+    params, types = parameters(found)
+    if not 0 <= number < len(params):
+        raise gdb.GdbError(f"there is no argument {number}: the kernel has {len(params)}")
+    return params[number], types[number] if types else None
+
+
 def argument_bytes(found: Stop, param: arguments.Parameter) -> bytes:
     base = found.kernel(found.in_focus()).get("params_offset")
     if base is None:

@@ -45,10 +45,8 @@ def pointer_of(found: Stop, word: str) -> int:
             return int(word, 0) if re.match(r"^(0[xX][0-9a-fA-F]+|\d+)$", word) else int(gdb.parse_and_eval(word)) & ~(-1 << 64)
         except (gdb.error, ValueError, TypeError) as e:
             raise gdb.GdbError(f"'{word}' is neither an address nor an argument such as arg0 ({e})") from e
-    params, _ = kernelargs.parameters(found)
-    if int(match[1]) >= len(params):
-        raise gdb.GdbError(f"there is no argument {match[1]}: the kernel has {len(params)}")
-    data = kernelargs.argument_bytes(found, params[int(match[1])])
+    param, _ = kernelargs.numbered(found, int(match[1]))
+    data = kernelargs.argument_bytes(found, param)
     if len(data) != 8:
         raise gdb.GdbError(f"argument {match[1]} is not a pointer")
     return int.from_bytes(data, "little")
@@ -103,11 +101,8 @@ def argument_array(found: Stop, word: str) -> Optional[Array]:
     match = re.match(r"^arg(\d+)$", word)
     if not match:
         return None
-    params, types = kernelargs.parameters(found)
-    if int(match[1]) >= len(params):
-        raise gdb.GdbError(f"there is no argument {match[1]}: the kernel has {len(params)}")
-    type_ = types[int(match[1])] if types else ""
-    view = arguments.array_of(type_, kernelargs.argument_bytes(found, params[int(match[1])])) if type_ else None
+    param, type_ = kernelargs.numbered(found, int(match[1]))
+    view = arguments.array_of(type_, kernelargs.argument_bytes(found, param)) if type_ else None
     if view is None or view.element is None:
         raise gdb.GdbError(f"argument {match[1]} is no array whose sizes are known: `trap mem {word} TYPE COUNT` shows what it points to")
     return Array(word, view.address, view.element.word, view.sizes, view.strides)
