@@ -158,13 +158,14 @@ def test_ctrl_c_goes_to_cuda_gdb_and_the_window_follows() -> None:
         s.terminal.resize(30, 99)
         harness.until(lambda: s.width() == 99, "cuda-gdb to hear of the window")
         s.terminal.send(b"\x03")  # at the prompt it only ends the line
-        s.prompt()
+        s.terminal.expect(r"Quit\r\n" + PROMPT)
         s.width()
         s.terminal.send(b"continue\n")
         s.terminal.expect("Continuing")
         s.until_the_program_has_the_keyboard()
         s.terminal.send(b"\x03")
-        tap.equal("SIGINT" in s.prompt(), True, s.seen)
+        s.terminal.expect("SIGINT")  # the changed window may show the old prompt once more before it
+        s.prompt()
         tap.equal(s.quit(), 0)
         tap.equal(leftovers(folder), [])
 
@@ -270,7 +271,7 @@ def test_wait_opens_the_session_at_the_fault() -> None:
         tap.equal("not detached" in s.ask("n"), True, s.seen)
         tap.equal("engine        wait (asked for)" in s.ask("trap report"), True, s.seen)
         tap.equal("fake_launch" in s.ask("trap host"), True, s.seen)
-        walk = [s.ask("trap frame 3")] + [s.ask("trap up") for _ in range(8)]  # how deep in libc the writer was met is not ours to say
+        walk = [s.ask("trap frame 0")] + [s.ask("trap up") for _ in range(10)]  # how deep in libc the writer was met is not ours to say
         tap.equal("fake_launch" in "".join(walk), True, s.seen)
         tap.equal("can now attach a debugger" in s.ask("trap log"), True, s.seen)
         tap.equal(s.quit(), 99)
