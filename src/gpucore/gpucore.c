@@ -1,4 +1,4 @@
-// Opening a dump, and its devices, grids, modules and memory.
+// Opening a dump, and its devices, grids and modules.
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <fcntl.h>
 
@@ -6,12 +6,6 @@
 
 // Far above what programs load (PyTorch: 45); each may have to be searched for a PC.
 enum { MAX_IMAGES = 16384 };
-
-static int by_address(const void *a, const void *b, void *context)
-{
-	Elf64_Shdr x = ct_core_section(context, *(const uint32_t *)a), y = ct_core_section(context, *(const uint32_t *)b);
-	return (x.sh_addr > y.sh_addr) - (x.sh_addr < y.sh_addr);
-}
 
 static int by_key(const void *a, const void *b)
 {
@@ -21,31 +15,21 @@ static int by_key(const void *a, const void *b)
 	return (x->grid_id > y->grid_id) - (x->grid_id < y->grid_id);
 }
 
-static void list_memory_and_images(struct ct_gpucore *core)
+static void list_images(struct ct_gpucore *core)
 {
 	struct ct_table modules;
-	size_t n_memory = 0, n_images = 0;
-	core->memory = ct_xrealloc(NULL, (core->n_memory + 1) * sizeof *core->memory);
+	size_t n_images = 0;
 	core->images = ct_xrealloc(NULL, (core->n_images + 1) * sizeof *core->images);
-	if (core->n_memory + core->n_images == 0)
-		return;
-	for (uint32_t i = 1; i < core->n_sections; i++) {
+	for (uint32_t i = 1; core->n_images && i < core->n_sections; i++) {
 		Elf64_Shdr s = ct_core_section(core, i);
-		uint32_t type = ct_core_type(&s);
-		if (!ct_core_in_file(core, &s))
-			continue;
-		if (type == CT_CORE_GLOBAL_MEM || type == CT_CORE_MANAGED_MEM)
-			core->memory[n_memory++] = i;
-		if (type != CT_CORE_RELF_IMG || n_images == MAX_IMAGES)
+		if (ct_core_type(&s) != CT_CORE_RELF_IMG || !ct_core_in_file(core, &s) || n_images == MAX_IMAGES)
 			continue;
 		if (ct_table_open(core, s.sh_link, CT_CORE_MOD_TABLE, &modules) && s.sh_info < modules.n_rows)
 			core->images[n_images++] = (struct ct_image){.module = ct_row_u64(ct_table_row(&modules, s.sh_info), 0), .section = i};
 		else
 			ct_gpucore_damaged(core, i, "is the image of no module");
 	}
-	core->n_memory = n_memory;
 	core->n_images = n_images;
-	qsort_r(core->memory, n_memory, sizeof *core->memory, by_address, core);
 }
 
 static void list_grids(struct ct_gpucore *core)
@@ -81,7 +65,8 @@ static bool open_source(struct ct_source source, struct ct_gpucore **ret_core, s
 	struct ct_table devices;
 	if (!ct_table_open(core, core->devices, CT_CORE_DEV_TABLE, &devices) || devices.n_rows == 0)
 		return ct_fail(err, CT_FORMAT, "the dump describes no GPU%s%s", core->n_damaged ? ": " : "", core->damage);
-	list_memory_and_images(core);
+	ct_memory_index(core);
+	list_images(core);
 	list_grids(core);
 	*ret_core = core;
 	core = NULL;
@@ -285,24 +270,4 @@ const char *ct_gpucore_kernel(struct ct_gpucore *core, size_t grid_index, struct
 		*ret_params = params;
 	}
 	return ct_cubin_demangle(arena, kernel.symbol);
-}
-
-bool ct_gpucore_read_global(const struct ct_gpucore *core, uint64_t address, void *bytes, size_t size)
-{
-	size_t low = 0, high = core->n_memory;  // the last section that starts at or before address
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (ct_core_section(core, core->memory[middle]).sh_addr <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0)
-		return false;
-	Elf64_Shdr s = ct_core_section(core, core->memory[low - 1]);
-	uint64_t offset = address - s.sh_addr;
-	if (offset > s.sh_size || size > s.sh_size - offset)
-		return false;
-	memcpy(bytes, core->source.bytes + s.sh_offset + offset, size);
-	return true;
 }

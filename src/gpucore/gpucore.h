@@ -88,7 +88,10 @@ bool ct_gpucore_registers(const struct ct_gpucore *core, const struct ct_gpucore
 void ct_gpucore_frames(struct ct_gpucore *core, const struct ct_gpucore_lane *lane, struct ct_arena *arena, struct ct_device_frame **ret_frames,
 		       size_t *ret_count);
 
-// Global memory, where the dump has it.
+// Global and managed memory, where the dump has it: how many of the size bytes from address on are there one after the other. They are copied
+// to bytes, unless that is NULL.
+size_t ct_gpucore_read_some(const struct ct_gpucore *core, uint64_t address, void *bytes, size_t size);
+// All of them. False: not all are there; bytes may have been written to.
 bool ct_gpucore_read_global(const struct ct_gpucore *core, uint64_t address, void *bytes, size_t size);
 
 // The modules with a relocated code image: their handles.

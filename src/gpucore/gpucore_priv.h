@@ -26,6 +26,12 @@ struct ct_image {
 	struct ct_cubin *cubin;  // NULL: not opened yet, or not usable
 };
 
+// Device memory, and where the file has it.
+struct ct_range {
+	uint64_t address, size, offset;
+	uint32_t section;
+};
+
 struct ct_grid_key {
 	uint64_t device, grid_id;
 	size_t index;  // of core->grids
@@ -49,13 +55,14 @@ struct ct_gpucore {
 	struct ct_grid_row *grids;
 	size_t n_grids;
 	struct ct_grid_key *grid_keys;  // sorted
-	uint32_t *memory;  // sections of global and managed memory, by address
+	struct ct_range *memory;  // global and managed memory, by address; no byte of it twice
 	size_t n_memory;
 	size_t n_damaged;
 	char damage[160];
 };
 
 bool ct_container_index(struct ct_gpucore *core, struct ct_error *err);
+void ct_memory_index(struct ct_gpucore *core);  // memory.c
 void ct_gpucore_damaged(struct ct_gpucore *core, uint32_t section, const char *what);
 
 static inline Elf64_Shdr ct_core_section(const struct ct_gpucore *core, uint32_t index)

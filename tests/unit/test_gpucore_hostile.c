@@ -328,6 +328,97 @@ static void test_global_memory_is_found_by_address(void)
 	forge_done(&f);
 }
 
+// Opens a dump with these pieces of memory and reads size bytes at address: how many were there.
+struct piece {
+	uint64_t address;
+	const char *text;
+	size_t size;
+};
+
+static size_t read_from(const struct piece *pieces, size_t n, uint64_t address, char *bytes, size_t size, bool *ret_damaged)
+{
+	struct forge f = {0};
+	struct ct_gpucore *core = NULL;
+	forge_start(&f, 1);
+	for (size_t i = 0; i < n; i++)
+		f.sections[forge_add(&f, CT_CORE_GLOBAL_MEM, 0, 0, pieces[i].text, pieces[i].size, 0)].sh_addr = pieces[i].address;
+	forge_finish(&f, false);
+	CU_ASSERT_TRUE_FATAL(ct_gpucore_open_bytes(f.bytes, f.size, &core, NULL));
+	size_t got = ct_gpucore_read_some(core, address, bytes, size);
+	CU_ASSERT_EQUAL(ct_gpucore_read_some(core, address, NULL, size), got);
+	*ret_damaged = ct_gpucore_damage(core) != NULL;
+	ct_gpucore_free(core);
+	forge_done(&f);
+	return got;
+}
+
+static void test_memory_of_neighbours_is_one(void)
+{
+	static const struct piece pieces[] = {{0x1004, "efgh", 4}, {0x1000, "abcd", 4}, {0x100c, "mnop", 4}, {0x1008, "", 0}};
+	char bytes[16] = "";
+	bool damaged;
+	CU_ASSERT_EQUAL(read_from(pieces, 4, 0x1002, bytes, 16, &damaged), 6);  // as far as the gap
+	CU_ASSERT_EQUAL(memcmp(bytes, "cdefgh", 6), 0);
+	CU_ASSERT_FALSE(damaged);
+	CU_ASSERT_EQUAL(read_from(pieces, 4, 0x1008, bytes, 16, &damaged), 0);
+	CU_ASSERT_EQUAL(read_from(pieces, 4, 0x100e, bytes, 16, &damaged), 2);
+	CU_ASSERT_EQUAL(read_from(NULL, 0, 0x1000, bytes, 16, &damaged), 0);
+}
+
+// No address has two contents, whatever the sections say: what begins first is believed.
+static void test_memory_that_overlaps(void)
+{
+	static const struct piece inside[] = {{0x1000, "abcdefgh", 8}, {0x1002, "XX", 2}, {0x1006, "YYij", 4}};
+	static const struct piece twice[] = {{0x1000, "abcd", 4}, {0x1000, "XXXXef", 6}};
+	char bytes[16] = "";
+	bool damaged;
+	CU_ASSERT_EQUAL(read_from(inside, 3, 0x1000, bytes, 16, &damaged), 10);
+	CU_ASSERT_EQUAL(memcmp(bytes, "abcdefghij", 10), 0);
+	CU_ASSERT_TRUE(damaged);
+	CU_ASSERT_EQUAL(read_from(inside, 3, 0x1003, bytes, 2, &damaged), 2);
+	CU_ASSERT_EQUAL(memcmp(bytes, "de", 2), 0);
+	CU_ASSERT_EQUAL(read_from(twice, 2, 0x1000, bytes, 16, &damaged), 6);
+	CU_ASSERT_EQUAL(memcmp(bytes, "abcdef", 6), 0);
+	CU_ASSERT_TRUE(damaged);
+}
+
+static void test_memory_at_the_last_address(void)
+{
+	static const struct piece last[] = {{UINT64_MAX - 3, "wxyz+!", 6}, {0, "zero", 4}};
+	static const struct piece whole[] = {{UINT64_MAX, "z", 1}};
+	char bytes[16] = "";
+	bool damaged;
+	CU_ASSERT_EQUAL(read_from(last, 2, UINT64_MAX - 3, bytes, 16, &damaged), 4);  // addresses do not go on at 0
+	CU_ASSERT_EQUAL(memcmp(bytes, "wxyz", 4), 0);
+	CU_ASSERT_TRUE(damaged);
+	CU_ASSERT_EQUAL(read_from(last, 2, 1, bytes, SIZE_MAX / 2, &damaged), 3);
+	CU_ASSERT_EQUAL(read_from(whole, 1, UINT64_MAX, bytes, 16, &damaged), 1);
+	CU_ASSERT_FALSE(damaged);
+}
+
+// Sections of memory with sizes near 2^64, and one that the file does not hold: they cost themselves only.
+static void test_memory_outside_the_file(void)
+{
+	static const uint64_t sizes[] = {UINT64_MAX, UINT64_MAX - 0x1000, (uint64_t)1 << 63, 1 << 20};
+	for (size_t i = 0; i < CT_COUNT(sizes); i++) {
+		struct forge f = {0};
+		struct ct_gpucore *core = NULL;
+		char text[8];
+		forge_start(&f, 1);
+		f.sections[forge_add(&f, CT_CORE_GLOBAL_MEM, 0, 0, "second", 7, 0)].sh_addr = 0x9000;
+		uint32_t cut = forge_add(&f, CT_CORE_GLOBAL_MEM, 0, 0, "cut", 4, 0);
+		f.sections[cut].sh_addr = 0x8000;
+		f.sections[cut].sh_size = sizes[i];
+		forge_finish(&f, false);
+		CU_ASSERT_TRUE_FATAL(ct_gpucore_open_bytes(f.bytes, f.size, &core, NULL));
+		CU_ASSERT_EQUAL(ct_gpucore_read_some(core, 0x8000, text, 1), 0);
+		CU_ASSERT_TRUE(ct_gpucore_read_global(core, 0x9000, text, 7));
+		CU_ASSERT_PTR_NOT_NULL(ct_gpucore_damage(core));
+		ct_gpucore_free(core);
+		forge_done(&f);
+	}
+}
+
 // Each wrong part costs itself only.
 static void test_wrong_relations_are_left_out(void)
 {
@@ -622,6 +713,10 @@ int main(void)
 		{"extended section numbering", test_extended_section_numbering},
 		{"a hang at many places lists the largest", test_a_hang_at_many_places_lists_the_largest},
 		{"global memory is found by address", test_global_memory_is_found_by_address},
+		{"memory of neighbours is one", test_memory_of_neighbours_is_one},
+		{"memory that overlaps", test_memory_that_overlaps},
+		{"memory at the last address", test_memory_at_the_last_address},
+		{"memory outside the file", test_memory_outside_the_file},
 		{"wrong relations are left out", test_wrong_relations_are_left_out},
 		{"forged headers are refused", test_forged_headers_are_refused},
 		{"a dump without GPU or kernels", test_dump_without_gpu_or_kernels},
