@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/io.h"
 #include "base/str.h"
+#include "base/tsv.h"
 
 // Number of rows of a true array.
 #define CT_COUNT(a) (sizeof(a) / sizeof((a)[0]))

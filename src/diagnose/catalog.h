@@ -4,17 +4,11 @@
 #define CT_CATALOG_H
 
 #include "diagnose/diagnose_priv.h"
+#include "rules/rules.h"
 
 // A row of assert-catalog.tsv; data/README.md says what the columns hold. Texts are the catalogue's.
 struct ct_catalog_row {
 	const char *id, *framework, *file, *line, *function, *kernel, *expression, *offending, *meaning, *causes, *check;
-};
-
-// A row of assert-values.tsv. "-" in the file: NULL.
-struct ct_known_kernel {
-	const char *id, *kernel, *kinds, *array, *map, *count, *high, *wraps, *exempt, *value, *catalog;
-	const char **names;
-	size_t n_names;
 };
 
 // A row of call-causes.tsv.
@@ -34,8 +28,7 @@ struct ct_catalog {
 	size_t n_causes;
 	struct ct_catalog_row *rows;
 	size_t n_rows;
-	struct ct_known_kernel *kernels;
-	size_t n_kernels;
+	struct ct_rules rules;
 	struct ct_call_cause *calls;
 	size_t n_calls;
 };
@@ -43,14 +36,12 @@ struct ct_catalog {
 // The row for this assert; kernel (a demangled name) may be NULL. NULL: none, or several that say different things; *ret_n_equal says which.
 const struct ct_catalog_row *ct_catalog_match(const struct ct_catalog *catalog, const struct ct_assert *assertion, const char *kernel,
 					      size_t *ret_n_equal);
-// The row for a kernel with these arguments; NULL: none.
-const struct ct_known_kernel *ct_catalog_kernel(const struct ct_catalog *catalog, const char *kernel, const struct ct_argument *arguments, size_t n);
 // The row for a call that failed; NULL: none.
 const struct ct_call_cause *ct_catalog_call(const struct ct_catalog *catalog, const struct ct_failed_call *call);
 // Is id one of a list "A001,A002"?
 bool ct_catalog_lists(const char *list, const char *id);
 
-// "f" of "void n::f<int>(float)", "operator()" of "A::operator()(int) const". Borrowed from name; false when there is none.
+// ct_rules_base_name() as a span.
 bool ct_diagnose_base_name(const char *name, struct ct_span *ret_name);
 
 // values.c: names arguments, adds incident->values. *ret_fact: the value that is certain to have failed, and its bound.

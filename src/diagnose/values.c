@@ -27,10 +27,8 @@ static struct ct_argument *argument_at(struct ct_incident *incident, uint32_t in
 // By the known kernel's own names: debug information may use others.
 static struct ct_argument *argument_named(const struct explaining *x, const char *name)
 {
-	for (size_t i = 0; name && i < x->kernel->n_names && i < x->incident->gpu.n_arguments; i++)
-		if (strcmp(x->kernel->names[i], name) == 0)
-			return &x->incident->gpu.arguments[i];
-	return NULL;
+	size_t i = ct_rules_argument(x->kernel, name);
+	return i < x->kernel->n_names && i < x->incident->gpu.n_arguments ? &x->incident->gpu.arguments[i] : NULL;
 }
 
 static void name_arguments(const struct explaining *x)
@@ -269,7 +267,7 @@ void ct_explain_values(struct ct_incident *incident, const struct ct_catalog *ca
 	const char *kernel = gpu->has_kernel ? gpu->kernel.name : NULL, *expression = incident->assertion.present ? incident->assertion.expression : NULL;
 	*ret_failed = (struct ct_failed_value){.known = false};
 	struct explaining x = {.incident = incident, .failed = ret_failed};
-	x.kernel = catalog ? ct_catalog_kernel(catalog, kernel, gpu->arguments, gpu->n_arguments) : NULL;
+	x.kernel = catalog ? ct_rules_choose(&catalog->rules, kernel, gpu->arguments, gpu->n_arguments) : NULL;
 	if (x.kernel)
 		name_arguments(&x);
 	if (!expression)
