@@ -17,6 +17,7 @@ include src/matching/local.mk
 include src/cudagdb/local.mk
 include src/gpucore/local.mk
 include src/rules/local.mk
+include src/values/local.mk
 include src/cubin/local.mk
 include src/pylayout/local.mk
 include src/hoststack/local.mk

@@ -231,7 +231,7 @@ def why_not(e: Exception) -> str:
     """In a reader's words: the debugger's are about its own functions."""
     text = str(e)
     if "not available in this corefile" in text:
-        return "GPU memory is not in this dump"
+        return "GPU memory is not in this dump; --dump=memory or full keeps it"
     return text if text.startswith("no time") else "the debugger could not read GPU memory there"
 
 

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/demangle.h"
 #include "base/error.h"
+#include "base/floats.h"
 #include "base/io.h"
 #include "base/str.h"
 #include "base/tsv.h"

@@ -279,13 +279,13 @@ static void collect_dumping(const struct ct_collect_job *job, struct ct_incident
 	// Only then is the launching thread the one that spins in the driver.
 	if (!(incident->launch_blocking && ct_hoststack_mark_running(incident, job->pid)))
 		ct_hoststack_mark_launching(incident, 0);
+	ct_hoststack_add_sources(incident, job->pid);  // what lines say decides which tensors are looked into
 	save(job, incident);
 	int64_t start = ct_now_us();
 	if (!ct_collect_dump(job, incident, &err) && !has_row(incident, "gpu"))
 		add_failure(incident, "gpu", start, &err);
 	if (!ct_incident_launching(incident) && incident->n_threads)
 		ct_incident_add_note(incident, "which thread launched the kernel is not known: no single thread was at work while the driver wrote its dump");
-	ct_hoststack_add_sources(incident, job->pid);
 	ct_collect_launches(job, incident);
 }
 

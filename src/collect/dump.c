@@ -9,6 +9,7 @@
 
 #include "collect/collect_priv.h"
 #include "gpucore/gpucore.h"
+#include "values/values.h"
 
 enum { FILE_POLL_MS = 20 };
 
@@ -86,5 +87,8 @@ bool ct_collect_dump(const struct ct_collect_job *job, struct ct_incident *incid
 {
 	CT_AUTO(ct_gpucore_auto) struct ct_gpucore *core = NULL;
 	bool ok = job->dump_fd >= 0 ? take_fifo(job, &core, err) : take_file(job, &core, err);
-	return ok && ct_gpucore_fill(core, incident, err);
+	if (!ok || !ct_gpucore_fill(core, incident, err))
+		return false;
+	ct_values_of_dump(core, incident, ct_data_dir());
+	return true;
 }

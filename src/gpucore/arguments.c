@@ -6,20 +6,14 @@
 
 #include "gpucore/gpucore_priv.h"
 
-struct scalar {
-	const char *name;
-	size_t size;
-	bool is_signed;
-};
-
 // Sizes of the CUDA ABI on 64-bit Linux.
-static const struct scalar integers[] = {
-	{"char", 1, true},  {"signed char", 1, true},     {"unsigned char", 1, false}, {"short", 2, true},     {"unsigned short", 2, false},
-	{"int", 4, true},   {"unsigned int", 4, false},   {"long", 8, true},           {"unsigned long", 8, false},
-	{"long long", 8, true}, {"unsigned long long", 8, false},
+static const struct ct_integer_type integers[] = {
+	{"char", "int8", 1, true}, {"signed char", "int8", 1, true}, {"unsigned char", "uint8", 1, false},
+	{"short", "int16", 2, true}, {"unsigned short", "uint16", 2, false}, {"int", "int32", 4, true}, {"unsigned int", "uint32", 4, false},
+	{"long", "int64", 8, true}, {"unsigned long", "uint64", 8, false}, {"long long", "int64", 8, true}, {"unsigned long long", "uint64", 8, false},
 };
 
-static const struct scalar *integer_named(const char *name)
+static const struct ct_integer_type *integer_named(const char *name)
 {
 	for (size_t i = 0; i < CT_COUNT(integers); i++)
 		if (strcmp(integers[i].name, name) == 0)
@@ -49,10 +43,22 @@ static const char *plain(struct ct_arena *arena, const char *type)
 	return ct_arena_strdup(arena, ct_str_text(&s));
 }
 
+const struct ct_integer_type *ct_gpucore_integer(struct ct_arena *arena, const char *type)
+{
+	return integer_named(plain(arena, type));
+}
+
+const struct ct_integer_type *ct_gpucore_pointee(struct ct_arena *arena, const char *type)
+{
+	const char *bare = plain(arena, type);
+	size_t n = strlen(bare);
+	return n && bare[n - 1] == '*' ? ct_gpucore_integer(arena, ct_arena_strndup(arena, bare, n - 1)) : NULL;
+}
+
 static enum ct_argument_kind kind_of(const char *bare, size_t size)
 {
 	size_t n = strlen(bare);
-	const struct scalar *integer = integer_named(bare);
+	const struct ct_integer_type *integer = integer_named(bare);
 	bool pointer = n && (bare[n - 1] == '*' || bare[n - 1] == '&' || strstr(bare, "(*)"));
 	enum ct_argument_kind kind = CT_ARGUMENT_STRUCT;
 	size_t wanted = size;
@@ -107,18 +113,19 @@ static const char *float_text(struct ct_arena *arena, const uint8_t *bytes, size
 	return ct_arena_printf(arena, "%.*g", size == 4 ? 9 : 17, v);  // digits that give the number back
 }
 
-// A struct that is a view of an array in memory.
+// Where the extents of a view stand in its bytes.
 struct view {
 	size_t room, each;  // entries of sizes and of strides, bytes of one
 	bool is_signed;
 	uint64_t dims;
+	const char *element;  // type
 };
 
 enum { MAX_DIMS = 25 };  // MAX_TENSORINFO_DIMS of ATen/cuda/detail/TensorInfo.cuh (PyTorch 1.x to 2.11)
 
 static bool index_type(struct ct_arena *arena, const char *type, struct view *ret_view)
 {
-	const struct scalar *integer = integer_named(plain(arena, type));
+	const struct ct_integer_type *integer = integer_named(plain(arena, type));
 	if (!integer || integer->size < 4)
 		return false;
 	ret_view->each = integer->size;
@@ -157,6 +164,7 @@ static bool view_of(struct ct_arena *arena, const char *bare, const uint8_t *byt
 		if (!index_type(arena, words[1], ret_view) || size != (8 + 2 * MAX_DIMS * ret_view->each + 4 + 7) / 8 * 8)
 			return false;
 		ret_view->dims = le(bytes + 8 + 2 * MAX_DIMS * ret_view->each, 4);
+		ret_view->element = words[0];
 		return ret_view->dims <= MAX_DIMS;
 	}
 	if (ends_with(bare, head, "GenericPackedTensorAccessor") && n_words == 4) {
@@ -164,6 +172,7 @@ static bool view_of(struct ct_arena *arena, const char *bare, const uint8_t *byt
 		if (!small_number(words[1], &ret_view->room) || !index_type(arena, words[3], ret_view))
 			return false;
 		ret_view->dims = ret_view->room;
+		ret_view->element = words[0];
 		return size == 8 + 2 * ret_view->room * ret_view->each;
 	}
 	return false;
@@ -181,6 +190,27 @@ static const char *view_text(struct ct_arena *arena, const struct view *v, const
 		ct_str_add(&s, "]");
 	}
 	return ct_arena_strdup(arena, ct_str_text(&s));
+}
+
+static int64_t extent_at(const struct view *v, const uint8_t *bytes, size_t number)
+{
+	uint64_t n = le(bytes + 8 + number * v->each, v->each);
+	if (v->is_signed && v->each < 8 && n >> (8 * v->each - 1))
+		n |= UINT64_MAX << (8 * v->each);
+	return !v->is_signed && n > INT64_MAX ? INT64_MAX : (int64_t)n;
+}
+
+bool ct_gpucore_view(struct ct_arena *arena, const char *type, const uint8_t *bytes, size_t size, struct ct_gpucore_view *ret_view)
+{
+	struct view v;
+	if (!view_of(arena, plain(arena, type), bytes, size, &v))
+		return false;
+	*ret_view = (struct ct_gpucore_view){.address = le(bytes, 8), .element = integer_named(plain(arena, v.element)), .n_dims = v.dims};
+	for (size_t i = 0; i < v.dims; i++) {
+		ret_view->sizes[i] = extent_at(&v, bytes, i);
+		ret_view->strides[i] = extent_at(&v, bytes, v.room + i);
+	}
+	return true;
 }
 
 static const char *value_text(struct ct_arena *arena, enum ct_argument_kind kind, const char *bare, const uint8_t *bytes, size_t size)

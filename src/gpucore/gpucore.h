@@ -60,6 +60,27 @@ bool ct_gpucore_grid(const struct ct_gpucore *core, size_t index, struct ct_gpuc
 // The bytes of the grid's parameters, from parameter 0 on. The core's. False: not in the dump.
 bool ct_gpucore_params(const struct ct_gpucore *core, size_t grid_index, const uint8_t **ret_bytes, size_t *ret_size);
 
+// An integer type of C++ as the demangler writes it.
+struct ct_integer_type {
+	const char *name, *word;  // "unsigned int", "uint32"
+	size_t size;
+	bool is_signed;
+};
+// Of a type with or without qualifiers; of what a pointer of that type points to. NULL: it is no integer. arena is for scratch.
+const struct ct_integer_type *ct_gpucore_integer(struct ct_arena *arena, const char *type);
+const struct ct_integer_type *ct_gpucore_pointee(struct ct_arena *arena, const char *type);
+
+// A struct argument that is a view of an array in device memory: PyTorch's TensorInfo and packed accessors.
+enum { CT_GPUCORE_MAX_DIMS = 99 };  // a TensorInfo has 25 at most, an accessor's number has two digits at most
+struct ct_gpucore_view {
+	uint64_t address;
+	const struct ct_integer_type *element;  // NULL: no integers
+	size_t n_dims;
+	int64_t sizes[CT_GPUCORE_MAX_DIMS], strides[CT_GPUCORE_MAX_DIMS];  // in elements
+};
+// True when name, template arguments and size of the struct agree, so that its layout is certain.
+bool ct_gpucore_view(struct ct_arena *arena, const char *type, const uint8_t *bytes, size_t size, struct ct_gpucore_view *ret_view);
+
 struct ct_gpucore_lane {
 	size_t device;  // index of ct_gpucore_device()
 	struct ct_hwpos hw;

@@ -1,7 +1,6 @@
 // Values: the arguments of a kernel, device memory.
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "shell/shell_priv.h"
@@ -22,18 +21,6 @@ static int64_t sign_extend(uint64_t v, size_t size)
 	return (int64_t)(v << shift) >> shift;
 }
 
-// IEEE 754 binary16.
-static double half_value(uint16_t bits)
-{
-	int exponent = bits >> 10 & 31;
-	double fraction = bits & 1023, v;
-	if (exponent == 31)
-		v = fraction != 0 ? (double)NAN : (double)INFINITY;
-	else
-		v = exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
-	return bits >> 15 ? -v : v;
-}
-
 static double float_value(const uint8_t *bytes, size_t size)
 {
 	uint32_t word = (uint32_t)little_endian(bytes, 4);
@@ -43,14 +30,6 @@ static double float_value(const uint8_t *bytes, size_t size)
 	memcpy(&f, &word, sizeof f);
 	memcpy(&d, &wide, sizeof d);
 	return size == 4 ? (double)f : d;
-}
-
-static double bfloat_value(uint16_t bits)
-{
-	uint32_t word = (uint32_t)bits << 16;
-	float f;
-	memcpy(&f, &word, sizeof f);
-	return (double)f;
 }
 
 static void print_value(FILE *out, enum form form, const uint8_t *bytes, size_t size)
@@ -67,10 +46,10 @@ static void print_value(FILE *out, enum form form, const uint8_t *bytes, size_t 
 		fprintf(out, "%.*g", size == 4 ? 9 : 17, float_value(bytes, size));
 		break;
 	case HALF:
-		fprintf(out, "%.5g", half_value((uint16_t)v));
+		fprintf(out, "%.5g", ct_half_value((uint16_t)v));
 		break;
 	case BFLOAT:
-		fprintf(out, "%.4g", bfloat_value((uint16_t)v));
+		fprintf(out, "%.4g", ct_bfloat_value((uint16_t)v));
 		break;
 	case HEX:
 		fprintf(out, "0x%" PRIx64, v);

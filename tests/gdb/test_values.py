@@ -285,7 +285,7 @@ def test_memory_that_is_not_there_is_said_in_words() -> None:
     memory()
     tap.equal(arrays(nll(32, 3), NLL, [(0, 2)])[0]["failed"], "the debugger could not read GPU memory there")
     memory(failure="Error: read_global_memory(): Global memory is not available in this corefile, error=CUDBG_ERROR_MISSING_DATA")
-    tap.equal(arrays(nll(32, 3), NLL, [(0, 2)])[0]["failed"], "GPU memory is not in this dump")
+    tap.equal(arrays(nll(32, 3), NLL, [(0, 2)])[0]["failed"], "GPU memory is not in this dump; --dump=memory or full keeps it")
 
 
 def test_array_of_an_unknown_kernel_is_summed_up() -> None:
