@@ -105,7 +105,7 @@ static bool read_elements(struct reading *r, struct ct_device_memory *row)
 	if (r->v->comparisons >= CT_VALUES_COMPARISONS)
 		row->failed = CT_VALUES_NO_TIME;
 	else if (wanted && !ct_values_block(r->v, r->array->address, wanted, &r->piece))
-		row->failed = CT_VALUES_ABSENT;
+		row->failed = ct_values_absent(r->v, r->array->address);
 	if (row->failed)
 		return false;
 	r->n = r->piece.size / each;

@@ -24,6 +24,12 @@ bool ct_values_block(const struct ct_values *v, uint64_t address, size_t size, s
 	return ret_piece->size == size;
 }
 
+const char *ct_values_absent(const struct ct_values *v, uint64_t address)
+{
+	size_t there = v->source->read(v->source->context, address, NULL, CT_VALUES_KNOWN_BYTES);
+	return there ? ct_arena_printf(&v->incident->arena, "only %zu bytes of it are in this dump", there) : CT_VALUES_ABSENT;
+}
+
 bool ct_values_one(struct ct_values *v, uint64_t address, const struct ct_integer_type *type, ct_wide *ret_number)
 {
 	uint8_t bytes[8];

@@ -348,7 +348,7 @@ static void read_pieces(struct facts *f, uint64_t size, int64_t deadline_us)
 	for (size_t number = 0; ct_now_us() < deadline_us && piece_at(size, each, number, &at, &length); number++) {
 		if (s->read(s->context, f->row->address + at, NULL, length) != length) {
 			if (f->row->n_elements == 0)
-				f->row->failed = CT_VALUES_ABSENT;
+				f->row->failed = ct_values_absent(f->v, f->row->address);
 			return;
 		}
 		CT_AUTO(ct_auto_free) uint8_t *bytes = ct_xrealloc(NULL, length);

@@ -52,6 +52,7 @@ struct ct_piece {
 void ct_piece_done(struct ct_piece *piece);  // for CT_AUTO
 // As much of it as there is, in the steps in which a debugger finds the end of an allocation. False: nothing.
 bool ct_values_block(const struct ct_values *v, uint64_t address, size_t size, struct ct_piece *ret_piece);
+const char *ct_values_absent(const struct ct_values *v, uint64_t address);  // why an array there could not be read
 // One element, where single reads are left.
 bool ct_values_one(struct ct_values *v, uint64_t address, const struct ct_integer_type *type, ct_wide *ret_number);
 ct_wide ct_values_number(const uint8_t *bytes, const struct ct_integer_type *type);  // little-endian

@@ -21,8 +21,9 @@ EXTRA_DIST += $(GPU_CORES:%=tests/data/gpu-cores/%.nvcore.xz) $(GPU_CORES:%=test
 TESTS += tests/gdb/test_values.py tests/gdb/test_evidence.py tests/gdb/test_image.py
 EXTRA_DIST += tests/gdb/test_values.py tests/gdb/test_evidence.py tests/gdb/test_image.py
 
-TESTS += tests/gdb/test_kernel_dumps.py
+TESTS += tests/gdb/test_kernel_dumps.py tests/gdb/test_memory_dumps.py
 EXTRA_DIST += tests/gdb/test_kernel_dumps.py tests/tools/cut_dump.py tests/data/kernel-dumps
+EXTRA_DIST += tests/gdb/test_memory_dumps.py tests/tools/add_memory.py
 
 # types.cc is compiled by the test: it wants debug information whatever the flags of this build.
 TESTS += tests/gdb/test_printers.py tests/gdb/test_shapes.py tests/gdb/test_interactive.py
