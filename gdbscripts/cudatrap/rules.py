@@ -235,3 +235,11 @@ FORMATS = {"int8": "b", "uint8": "B", "int16": "h", "uint16": "H", "int32": "i",
 def integers(data: bytes, element: Integer) -> List[int]:
     """Little-endian, as the GPU and every host of a GPU are. A part of an element at the end is left out."""
     return memoryview(data[: len(data) // element.size * element.size]).cast(FORMATS[element.word]).tolist()
+
+
+def why_not(e: Exception) -> str:
+    """Why memory could not be read, in a reader's words: the debugger's are about its own functions."""
+    text = str(e)
+    if "not available in this corefile" in text:
+        return "GPU memory is not in this dump; --dump=memory or full keeps it"
+    return text if text.startswith("no time") else "the debugger could not read GPU memory there"

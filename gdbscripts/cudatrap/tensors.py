@@ -14,7 +14,7 @@ import struct
 import time
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Set, Tuple
 
-from . import shapes
+from . import rules, shapes
 from .arguments import Argument
 from .shapes import Array, Element
 
@@ -186,9 +186,9 @@ def read_tensor(row: Json, array: Array, bounds: Sequence[int], read: ReadMemory
             break
         try:
             data = read(array.address + at, length)
-        except (RuntimeError, ValueError):
+        except (RuntimeError, ValueError) as e:
             if not facts.read:
-                result["failed"] = "the debugger could not read GPU memory there"
+                result["failed"] = rules.why_not(e)
             break
         numbers = numbers_of(data, element)
         (facts.floats if is_float(element) else facts.integers)(numbers, at // element.size)

@@ -201,7 +201,7 @@ def read_array(
     try:
         numbers = rules.integers(reader.block(array.address, wanted), array.element) if wanted else []
     except GDB_ERRORS as e:
-        row.update(read=0, failed=why_not(e))
+        row.update(read=0, failed=rules.why_not(e))
         return row
     row["read"] = len(numbers)
     if length is not None and length == len(numbers):
@@ -225,14 +225,6 @@ def read_array(
         if elements:
             row["elements"] = elements
     return row
-
-
-def why_not(e: Exception) -> str:
-    """In a reader's words: the debugger's are about its own functions."""
-    text = str(e)
-    if "not available in this corefile" in text:
-        return "GPU memory is not in this dump; --dump=memory or full keeps it"
-    return text if text.startswith("no time") else "the debugger could not read GPU memory there"
 
 
 def summary(numbers: Sequence[int]) -> Json:

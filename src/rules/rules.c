@@ -63,14 +63,22 @@ static const char *list_start(const char *name)
 	return name + strlen(name);
 }
 
-// "operator[]" and the like at the end of name; NULL: it is a plain name.
+// "operator[]" and the like at the end of name; NULL: it is a plain name. One among template arguments is another function's.
 static const char *operator_start(const char *name, const char *end)
 {
 	static const char word[] = "operator";
 	const char *found = NULL;
-	for (const char *p = strstr(name, word); p && p < end; p = strstr(p + 1, word))
-		if ((p == name || !is_name(p[-1])) && !is_name(p[sizeof word - 1]))
-			found = p;
+	int depth = 0;
+	for (const char *p = name; p < end; p++) {
+		if (ct_starts_with(p, word) && (p == name || !is_name(p[-1])) && !is_name(p[sizeof word - 1])) {
+			if (depth == 0)
+				found = p;
+			p += sizeof word - 2;
+			p += strspn(p + 1, "<>=-");  // no brackets of a template
+		} else {
+			depth += *p == '<' ? 1 : *p == '>' ? -1 : 0;
+		}
+	}
 	return found;
 }
 

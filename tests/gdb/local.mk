@@ -18,6 +18,13 @@ EXTRA_DIST += $(GPU_CORES:%=tests/data/gpu-cores/%.nvcore.xz) $(GPU_CORES:%=test
 	tests/data/gpu-cores/expected/README.md tests/data/gpu-cores/truncated.nvcore.xz tests/data/gpu-cores/README.md \
 	tests/data/gpu-cores/faults.cu tests/data/gpu-cores/ce.py
 
+# Our own readers of device memory on the scripts' cases.
+check_PROGRAMS += tests/gdb/read_values
+tests_gdb_read_values_SOURCES = tests/gdb/read_values.c
+tests_gdb_read_values_LDADD = $(CT_LIBS)
+TESTS += tests/gdb/test_values_parity.py
+EXTRA_DIST += tests/gdb/test_values_parity.py
+
 TESTS += tests/gdb/test_values.py tests/gdb/test_evidence.py tests/gdb/test_image.py
 EXTRA_DIST += tests/gdb/test_values.py tests/gdb/test_evidence.py tests/gdb/test_image.py
 

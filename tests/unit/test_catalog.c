@@ -148,7 +148,7 @@ static void test_base_names(void)
 {
 	static const char *const cases[][2] = {
 		{"void n::f<int>(float)", "f"}, {"f", "f"}, {"f<A<1>, (bool)1>", "f"}, {"A::operator()(int) const", "operator()"}, {"operator()", "operator()"}, {"operator->", "operator->"},
-		{"A<b>::operator[](long)", "operator[]"},
+		{"A<b>::operator[](long)", "operator[]"}, {"void n::f<8, g<int>::operator()<h>(x&)::{lambda(int)#1}>(int)", "f"},
 		{"void (anonymous namespace)::g<x>(y)", "g"}, {"void s(long *, int) [with T = float]", "s"}, {"", ""}, {"<>", ""}, {"(x)", ""},
 	};
 	for (size_t i = 0; i < CT_COUNT(cases); i++) {
