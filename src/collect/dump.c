@@ -89,6 +89,6 @@ bool ct_collect_dump(const struct ct_collect_job *job, struct ct_incident *incid
 	bool ok = job->dump_fd >= 0 ? take_fifo(job, &core, err) : take_file(job, &core, err);
 	if (!ok || !ct_gpucore_fill(core, incident, err))
 		return false;
-	ct_values_of_dump(core, incident, ct_data_dir());
+	ct_values_with(core, incident, ct_data_dir());
 	return true;
 }

@@ -104,7 +104,7 @@ static bool read_dump(const struct source *source, struct ct_incident **ret_inci
 	incident->time_us = fstat(source->fd, &st) == 0 ? (int64_t)st.st_mtime * 1000000 : 0;
 	struct ct_gpucore_grid grid;
 	incident->launch_blocking = ct_gpucore_n_grids(core) && ct_gpucore_grid(core, 0, &grid) && grid.launch_blocking;
-	ct_values_of_dump(core, incident, ct_data_dir());
+	ct_values_with(core, incident, ct_data_dir());
 	ct_diagnose(incident);
 	ct_explain_with(incident, ct_data_dir());
 	*ret_incident = incident;

@@ -30,7 +30,7 @@ static bool read_dump(struct ct_shell *shell, const char *path, int fd, struct c
 	if (!ct_gpucore_fill(shell->core, shell->incident, NULL))
 		return true;
 	shell->incident->launch_blocking = ct_gpucore_n_grids(shell->core) && ct_gpucore_grid(shell->core, 0, &grid) && grid.launch_blocking;
-	ct_values_of_dump(shell->core, shell->incident, ct_data_dir());
+	ct_values_with(shell->core, shell->incident, ct_data_dir());
 	ct_diagnose(shell->incident);
 	ct_explain_with(shell->incident, ct_data_dir());
 	return true;

@@ -17,14 +17,17 @@ static bool find_grid(const struct ct_gpucore *core, const struct ct_gpu *gpu, s
 	return false;
 }
 
-void ct_values_of_dump(struct ct_gpucore *core, struct ct_incident *incident, const char *data_dir)
+void ct_values_of_dump(struct ct_gpucore *core, struct ct_incident *incident, const struct ct_rules *rules)
 {
-	CT_AUTO(ct_rules_done) struct ct_rules rules = CT_RULES_INIT;
 	struct ct_values_source source = {.read = read_memory, .context = core};
 	size_t grid;
-	// The diagnosis says so when the tables cannot be read.
-	bool has_rules = data_dir && ct_rules_read(data_dir, &rules, NULL);
 	if (find_grid(core, &incident->gpu, &grid) && !ct_gpucore_params(core, grid, &source.params, &source.n_params))
 		source.params = NULL;
-	ct_values_read(incident, has_rules ? &rules : NULL, &source);
+	ct_values_read(incident, rules, &source);
+}
+
+void ct_values_with(struct ct_gpucore *core, struct ct_incident *incident, const char *dir)
+{
+	CT_AUTO(ct_rules_done) struct ct_rules rules = CT_RULES_INIT;
+	ct_values_of_dump(core, incident, ct_rules_read(dir, &rules, NULL) ? &rules : NULL);
 }

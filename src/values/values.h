@@ -22,11 +22,12 @@ struct ct_values_source {
 };
 
 // Adds to incident->gpu.memory and .tensors, and gives arguments that have no name that of the table. The kernel, its arguments, the groups and,
-// where there are any, tensors and frames are in the incident already. Bounded in bytes, in comparisons and, for tensors, in time.
+// where there are any, tensors and frames are in the incident already. rules may be NULL. Bounded in bytes, in comparisons and, for tensors, in time.
 void ct_values_read(struct ct_incident *incident, const struct ct_rules *rules, const struct ct_values_source *source);
 
-// The same for a dump that ct_gpucore_fill() has filled the incident from, with the table of a folder (ct_data_dir()). A table that cannot be
-// read costs what it tells.
-void ct_values_of_dump(struct ct_gpucore *core, struct ct_incident *incident, const char *data_dir);
+// The same for a dump that ct_gpucore_fill() has filled the incident from. rules may be NULL.
+void ct_values_of_dump(struct ct_gpucore *core, struct ct_incident *incident, const struct ct_rules *rules);
+// The same with the table of a folder (ct_data_dir()): that it cannot be read costs what it tells; the diagnosis, which needs it too, says so.
+void ct_values_with(struct ct_gpucore *core, struct ct_incident *incident, const char *dir);
 
 #endif

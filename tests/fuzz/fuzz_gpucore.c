@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "gpucore/gpucore.h"
 #include "limits.h"
+#include "values/values.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -11,7 +12,8 @@ static void use(const uint8_t *data, size_t size)
 	if (!ct_gpucore_open_bytes(data, size, &core, NULL))
 		return;
 	CT_AUTO(ct_incident_auto) struct ct_incident *incident = ct_incident_new();
-	ct_gpucore_fill(core, incident, NULL);
+	if (ct_gpucore_fill(core, incident, NULL))
+		ct_values_of_dump(core, incident, NULL);
 	ct_fuzz_limits_end(size);  // of reading; a writer's memory is its own
 	// Writing takes ten times as long as reading: of some inputs only.
 	if (size % 8 > 1)

@@ -34,6 +34,8 @@ static void forge_seeds(const char *dir)
 		forge_start(&f, 1 + (uint32_t)i % 3);
 		for (uint32_t block = 0; block <= i % 4; block++)
 			forge_warp(&f, block % (1 + (uint32_t)i % 3), block, 1 + (uint32_t)i * 4 % 32, 0x1000 + 16 * block, exceptions[i], i % 2 ? 0x1000 : 0);
+		for (uint32_t piece = 0; piece < i % 4; piece++)  // of memory: neighbours, and one inside the other
+			f.sections[forge_add(&f, piece % 2 ? CT_CORE_MANAGED_MEM : CT_CORE_GLOBAL_MEM, 0, 0, "0123456789abcdef", 16, 0)].sh_addr = 0x2000 + 16 * piece - 8 * (piece == 2);
 		forge_finish(&f, i % 2 == 1);
 		snprintf(name, sizeof name, "forged-%zu", i);
 		write_seed(dir, "gpucore", name, "", 0, f.bytes, f.size);

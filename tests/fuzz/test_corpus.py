@@ -14,7 +14,7 @@ from pathlib import Path
 
 HERE = Path(os.environ.get("top_srcdir", Path(__file__).resolve().parents[2])) / "tests" / "fuzz"
 BUILD = Path(os.environ.get("top_builddir", "."))
-TARGETS = ("gpucore", "cubin")
+TARGETS = ("gpucore", "cubin", "values")
 
 
 def replay(target: str) -> str:
