@@ -77,6 +77,17 @@ bool ct_cubin_is_trap_return(const struct ct_cubin *cubin, uint64_t pc);
 // Does pc lie in the wrapper __assert_fail, that unoptimised code calls? Then the assert is at the caller.
 bool ct_cubin_in_assert_wrapper(const struct ct_cubin *cubin, uint64_t pc);
 
+// A load or store of device memory, at 64-bit addresses.
+struct ct_cubin_access {
+	bool is_store;
+	uint32_t size_bytes;
+	uint32_t base;   // register pair of the address, its first; 255: none, the address is the offset
+	int64_t offset;
+};
+// The access of the instruction at pc, for a thread that stands at stand_pc behind it: false when it is none whose encoding is known (sm_90), when it is
+// guarded by a predicate, or when a register of the address may have been written to since.
+bool ct_cubin_access_at(const struct ct_cubin *cubin, uint64_t pc, uint64_t stand_pc, struct ct_cubin_access *ret_access);
+
 struct ct_cubin_assert {
 	const char *expression, *file, *function;  // NULL: could not be decoded
 	bool has_line;

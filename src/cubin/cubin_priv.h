@@ -61,6 +61,7 @@ static inline bool ct_section_has_bytes(const Elf64_Shdr *s)
 }
 
 // One instruction, two 64-bit words.
+enum { CT_DECODED_SM = 90 };  // the architecture whose instructions sass.c and access.c know
 struct ct_insn {
 	uint64_t lo, hi;
 };

@@ -179,9 +179,11 @@ void ct_builder_finish(struct ct_builder *b, struct ct_arena *arena, struct ct_c
 	finish_positions(b, arena, g);
 	g->lanes = ct_arena_array(arena, b->n_lanes, sizeof *g->lanes);
 	g->n_lanes = b->n_lanes;
+	ret_group->places = ct_arena_array(arena, b->n_lanes, sizeof *ret_group->places);
 	for (size_t i = 0; i < b->n_lanes; i++) {
 		const struct ct_gpucore_lane *l = &b->lanes[i];
 		g->lanes[i] = (struct ct_lane){.at = l->at, .hw = l->hw, .pc = l->pc, .has_exception = l->exception != 0, .exception = l->exception};
+		ret_group->places[i] = (struct ct_core_place){.section = l->section, .row = l->row};
 	}
 	ret_group->first = b->lanes[0];
 }

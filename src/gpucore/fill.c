@@ -97,6 +97,8 @@ static void fill_groups(struct filling *f)
 		struct ct_core_group *g = &f->groups.rows[i];
 		if (i < CT_CORE_MAX_STACKS)
 			ct_core_frames(f->core, &f->incident->arena, g, &g->group.frames, &g->group.n_frames);
+		if (i == 0)
+			ct_core_accesses(f->core, g);
 		gpu->groups[i] = g->group;
 	}
 	gpu->sm_exceptions = f->groups.lost;

@@ -133,8 +133,12 @@ struct ct_cubin *ct_core_image_at(struct ct_gpucore *core, uint64_t module, uint
 
 // groups.c
 enum { CT_CORE_ASSERT = 12, CT_CORE_MAX_GROUPS = 64, CT_CORE_MAX_STACKS = 16, CT_CORE_MAX_FRAMES = 64 };
+struct ct_core_place {
+	uint32_t section, row;  // of ct_gpucore_lane
+};
 struct ct_core_group {
 	struct ct_group group;
+	struct ct_core_place *places;  // of group.lanes
 	struct ct_gpucore_lane first;  // in (block, thread) order
 };
 struct ct_core_groups {
@@ -155,6 +159,9 @@ void ct_core_frames(struct ct_gpucore *core, struct ct_arena *arena, const struc
 // Return address of the frame that called the lane's function; false: not in the dump or no code address.
 bool ct_core_caller(struct ct_gpucore *core, const struct ct_gpucore_lane *lane, uint64_t module, uint64_t *ret_address);
 uint64_t ct_core_module_of(const struct ct_gpucore *core, size_t device, uint64_t grid_id);  // 0: unknown
+
+// access.c: the addresses that the listed lanes were about to use, where that is certain.
+void ct_core_accesses(struct ct_gpucore *core, struct ct_core_group *group);
 
 // arguments.c: the arguments of the grid's kernel, typed by its signature (demangled; NULL: not known), into kernel's incident.
 void ct_core_arguments(struct ct_gpucore *core, size_t grid_index, const char *signature, struct ct_incident *incident);

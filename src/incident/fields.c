@@ -56,6 +56,7 @@ static const struct ct_field lane_fields[] = {
 	{"hw", OBJECT(hw_table), AT(hw)},
 	{"pc", CT_FIELD_HEX, AT(pc), REQUIRED},
 	{"exception", OBJECT(exception_table), AT(exception), HAS(has_exception)},
+	{"address", CT_FIELD_HEX, AT(address), HAS(has_address)},
 };
 TABLE(lane_table, lane_fields);
 #undef S
@@ -90,6 +91,8 @@ static const struct ct_field group_fields[] = {
 	{"lanes", ROWS(lanes, lane_table), .limit = CT_MAX_LANES},
 	{"frames", ROWS(frames, device_frame_table)},
 	{"other_exceptions", ROWS(other_exceptions, exception_count_table)},
+	{"access", CT_FIELD_TEXT, AT(access)},
+	{"access_bytes", CT_FIELD_U32, AT(access_bytes), OMIT_ZERO},
 };
 TABLE(group_table, group_fields);
 #undef S

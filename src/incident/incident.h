@@ -83,6 +83,8 @@ struct ct_lane {
 	uint64_t pc;
 	bool has_exception;
 	uint32_t exception;  // CUDBGException_t
+	bool has_address;
+	uint64_t address;  // that the instruction at the group's error PC goes to, from the thread's registers
 };
 
 // A place in device code.
@@ -138,6 +140,8 @@ struct ct_group {
 	size_t n_frames;
 	struct ct_exception_count *other_exceptions;
 	size_t n_other_exceptions;
+	const char *access;  // what the instruction at the error PC does to device memory, "load" or "store"; NULL: not known
+	uint32_t access_bytes;
 };
 
 enum { CT_MAX_LANES = 64, CT_MAX_RUNS = 64 };
