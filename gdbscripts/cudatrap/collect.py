@@ -12,7 +12,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import gdb
 
-from . import arguments, focus, functors, model, rules, tensors, values
+from . import access, arguments, focus, functors, model, rules, tensors, values
 from .image import Image, ImageError
 from .model import Dim3, GridKey, Json
 
@@ -168,6 +168,30 @@ def read_tensors(state: State) -> None:
         state.tensors = tensors.read_all(incident, kernel.get("name", ""), values.read_tensor_bytes, state.arguments)
 
 
+def read_accesses(state: State) -> None:
+    """The device addresses that the listed threads of the first group were about to use: from their registers, the hardware tells none."""
+    group = state.groups[0] if state.groups else None
+    if group is None or group.exception in (None, model.ASSERT) or group.error_pc is None:
+        return
+    image = image_of(state, group.error_pc)
+    sm_type = next((d.sm_type for d in state.devices if d.device_id == group.first_lanes[0][0].device), "")
+    if image is None or sm_type != access.SM_TYPE:
+        return
+    with focus.kept():
+        for warp, lane in group.first_lanes:
+            found = access.at(image.instruction, group.error_pc, lane.pc)
+            if found is None:
+                continue
+            focus.to_lane(warp.device, warp.sm, warp.warp, lane.lane)
+            base = 0 if found.base == access.NO_BASE else register(found.base) | register(found.base + 1) << 32
+            group.addresses[(warp.block, lane.thread)] = (base + found.offset) % (1 << 64)
+            group.access = found
+
+
+def register(number: int) -> int:
+    return int(gdb.parse_and_eval(f"$R{number}")) & 0xFFFFFFFF
+
+
 Probe = Tuple[str, Callable[[State], None]]
 PROBES: List[Probe] = [
     ("gpu-devices", read_devices),
@@ -176,6 +200,7 @@ PROBES: List[Probe] = [
     ("gpu-kernel-table", read_short_names),
     ("gpu-kernels", read_kernels),
     ("gpu-frames", read_frames),
+    ("gpu-accesses", read_accesses),
     ("gpu-arguments", read_arguments),
     ("gpu-memory", read_memory),
     ("gpu-tensors", read_tensors),

@@ -101,6 +101,8 @@ class Group:
         self.members = members
         self.error_pc: Optional[int] = None
         self.frames: List[Json] = []
+        self.access: Any = None  # access.Access
+        self.addresses: Dict[Tuple[Dim3, Dim3], int] = {}  # by block and thread
         self.n_threads = sum(len(m.lanes) for m in members)
         self.n_flagged = sum(1 for m in members for lane in m.lanes if lane.exception is not None)
         self.pc = most_common(lane.pc for m in members for lane in m.lanes)
@@ -328,11 +330,16 @@ def group_dict(group: Group, grid_dim: Optional[Dim3], block_dim: Optional[Dim3]
         if cut:
             row[name + "_cut"] = True
     row["lanes"] = [lane_dict(warp, lane) for warp, lane in group.first_lanes]
+    for lane_row, (warp, lane) in zip(row["lanes"], group.first_lanes):
+        if (warp.block, lane.thread) in group.addresses:
+            lane_row["address"] = hexadecimal(group.addresses[(warp.block, lane.thread)])
     if group.frames:
         row["frames"] = group.frames
     others = {code: n for code, n in group.warps_by_exception.items() if code != group.exception}
     if others:
         row["other_exceptions"] = exception_counts(others)
+    if group.access is not None:
+        row["access"], row["access_bytes"] = group.access.word, group.access.size
     return row
 
 

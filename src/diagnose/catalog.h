@@ -80,6 +80,13 @@ void ct_explain_pointers(struct ct_incident *incident);
 void ct_explain_call(struct ct_incident *incident, const struct ct_call_cause *row);
 // pointers.c: the tensor in whose storage the address is; NULL: none.
 const struct ct_tensor *ct_explain_tensor_at(const struct ct_incident *incident, uint64_t address);
+// pointers.c: the address that an argument carries: a pointer, or a struct that is known to begin with one; 0: none.
+uint64_t ct_explain_address_of(const struct ct_argument *argument);
+bool ct_explain_on_gpu(const struct ct_tensor *tensor);
+// address.c: where the address of the failed access lies, into incident->fault_address; nothing where no address is known.
+void ct_explain_address(struct ct_incident *incident);
+// address.c: what speaks for an index out of range: the access lies just beyond an array that the kernel was given. NULL: nothing.
+const char *ct_explain_beyond(struct ct_incident *incident);
 // catalog and row may be NULL.
 void ct_explain_cause(struct ct_incident *incident, const struct ct_catalog *catalog, const struct ct_catalog_row *row, const struct ct_failed_value *failed);
 

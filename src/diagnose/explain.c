@@ -18,6 +18,7 @@ void ct_explain(struct ct_incident *incident, const struct ct_catalog *catalog)
 	if (catalog)
 		row = ct_catalog_match(catalog, &incident->assertion, kernel, &n_equal);
 	ct_explain_pointers(incident);
+	ct_explain_address(incident);
 	ct_explain_values(incident, catalog, row, &failed);
 	size_t n_values = incident->n_values;
 	bool unexplained = failed.unexplained, candidates = failed.candidates;

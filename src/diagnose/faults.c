@@ -139,6 +139,9 @@ static const char *of_exception(struct ct_incident *in, const char **ret_detail)
 	case LANE_ILLEGAL_ADDRESS:
 	case DEVICE_ILLEGAL_ADDRESS:
 	case WARP_ILLEGAL_ADDRESS:
+		*ret_detail = ct_explain_beyond(in);
+		if (*ret_detail)
+			return "address-beyond";
 		*ret_detail = large_tensor(in);
 		if (!*ret_detail && in->n_tensors == 0)  // sizes that multiply beyond an int are common; arrays that large are not
 			*ret_detail = large_product(in);

@@ -5,8 +5,7 @@
 
 #include "diagnose/catalog.h"
 
-// The address that an argument carries: a pointer, or a struct that is known to begin with one ("data 0x..., sizes ...").
-static uint64_t address_of(const struct ct_argument *a)
+uint64_t ct_explain_address_of(const struct ct_argument *a)
 {
 	const char *text = a->value;
 	if (!text)
@@ -18,7 +17,7 @@ static uint64_t address_of(const struct ct_argument *a)
 	return strtoull(text, NULL, 16);
 }
 
-static bool on_gpu(const struct ct_tensor *t)
+bool ct_explain_on_gpu(const struct ct_tensor *t)
 {
 	return t->device && !ct_starts_with(t->device, "cpu") && !ct_starts_with(t->device, "meta");
 }
@@ -26,7 +25,7 @@ static bool on_gpu(const struct ct_tensor *t)
 static bool holds(const struct ct_tensor *t, uint64_t address)
 {
 	uint64_t start = t->has_storage_ptr ? t->storage_ptr : t->data_ptr;
-	return on_gpu(t) && t->has_data_ptr && t->has_storage_bytes && address >= start && address - start < t->storage_bytes && address >= t->data_ptr;
+	return ct_explain_on_gpu(t) && t->has_data_ptr && t->has_storage_bytes && address >= start && address - start < t->storage_bytes && address >= t->data_ptr;
 }
 
 // A plain name in an inner frame says more to the reader than an attribute far out.
@@ -56,11 +55,11 @@ void ct_explain_pointers(struct ct_incident *incident)
 {
 	for (size_t i = 0; i < incident->gpu.n_arguments; i++) {
 		struct ct_argument *a = &incident->gpu.arguments[i];
-		const struct ct_tensor *t = a->tensor ? NULL : ct_explain_tensor_at(incident, address_of(a));
+		const struct ct_tensor *t = a->tensor ? NULL : ct_explain_tensor_at(incident, ct_explain_address_of(a));
 		if (!t)
 			continue;
 		a->tensor = t->name;
 		a->has_tensor_offset = true;
-		a->tensor_offset = address_of(a) - t->data_ptr;
+		a->tensor_offset = ct_explain_address_of(a) - t->data_ptr;
 	}
 }

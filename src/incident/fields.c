@@ -231,6 +231,23 @@ static const struct ct_field value_fields[] = {
 TABLE(value_table, value_fields);
 #undef S
 
+#define S struct ct_fault_address
+static const struct ct_field fault_address_fields[] = {
+	{"address", CT_FIELD_HEX, AT(address), REQUIRED},
+	{"at", OBJECT(gridpos_table), AT(at)},
+	{"access", CT_FIELD_TEXT, AT(access)},
+	{"access_bytes", CT_FIELD_U32, AT(access_bytes), OMIT_ZERO},
+	{"threads", CT_FIELD_COUNT, AT(n_threads), REQUIRED},
+	{"outside", CT_FIELD_COUNT, AT(n_outside), OMIT_ZERO},
+	{"where", CT_FIELD_TEXT, AT(where)},
+	{"tensor", CT_FIELD_TEXT, AT(tensor)},
+	{"argument", CT_FIELD_U32, AT(argument), HAS(has_argument)},
+	{"bytes", CT_FIELD_COUNT, AT(bytes), OMIT_ZERO},
+	{"text", CT_FIELD_TEXT, AT(text)},
+};
+TABLE(fault_address_table, fault_address_fields);
+#undef S
+
 #define S struct ct_cause
 static const struct ct_field cause_fields[] = {
 	{"id", CT_FIELD_TEXT, AT(id)},
@@ -492,6 +509,7 @@ static const struct ct_field incident_fields[] = {
 	{"launch", OBJECT(launched_table), AT(launch), HAS(launch.present)},
 	{"assert", OBJECT(assert_table), AT(assertion), HAS(assertion.present), .flags = CT_FIELD_GPU_PART},
 	{"values", ROWS(values, value_table), .flags = CT_FIELD_GPU_PART},
+	{"fault_address", OBJECT(fault_address_table), AT(fault_address), HAS(fault_address.present)},
 	{"cause", OBJECT(cause_table), AT(cause), HAS(cause.present)},
 	{"threads", ROWS(threads, host_thread_table), .flags = CT_FIELD_HOST_PART},
 	{"log", ROWS(log, log_entry_table)},

@@ -305,6 +305,23 @@ struct ct_cause {
 	const char *row;      // id in assert-catalog.tsv
 };
 
+// Where the address of a failed access lies: computed from registers, the hardware reports none.
+struct ct_fault_address {
+	bool present;
+	uint64_t address;
+	struct ct_gridpos at;  // the thread whose address it is
+	const char *access;    // "load" or "store"; NULL: not known
+	uint32_t access_bytes;
+	uint64_t n_threads;  // listed threads whose address is known
+	uint64_t n_outside;  // of them, those whose access lies in no known storage
+	const char *where;   // "inside", "before", "beyond" the storage of `tensor`; "from argument": behind where one points; NULL: nothing is near
+	const char *tensor;
+	bool has_argument;
+	uint32_t argument;
+	uint64_t bytes;    // from the storage's start or end, or from the argument
+	const char *text;  // the same in words; NULL with where
+};
+
 // A device assert, as text (the driver's line) or as read from the image.
 struct ct_assert {
 	bool present;
@@ -570,6 +587,7 @@ struct ct_incident {
 	struct ct_assert assertion;
 	struct ct_value *values;  // locals that the debugger read, then what diagnosis established
 	size_t n_values;
+	struct ct_fault_address fault_address;
 	struct ct_cause cause;
 	struct ct_host_thread *threads;  // the launching thread first
 	size_t n_threads;

@@ -162,6 +162,17 @@ static void add_error_pc(struct ct_page *page, struct ct_rows *rows)
 		ct_rows_addf(page, rows, "error PC", "not recorded; the threads stand at 0x%" PRIx64 ", perhaps some instructions later", g->pc);
 }
 
+// By which thread, and where that is: from its registers, for the hardware tells no address.
+static void add_fault_address(struct ct_page *page, struct ct_rows *rows)
+{
+	const struct ct_fault_address *f = &page->incident->fault_address;
+	if (!f->present)
+		return;
+	ct_rows_addf(page, rows, "address", "0x%" PRIx64 ", %s%s of thread (%" PRIu32 ",%" PRIu32 ",%" PRIu32 ") in block (%" PRIu32 ",%" PRIu32 ",%" PRIu32 "), by its registers%s%s",
+		     f->address, f->access ? f->access : "access", f->access_bytes ? ct_arena_printf(&page->arena, " of %s", ct_text_count(&page->arena, f->access_bytes, "byte", "bytes")) : "",
+		     f->at.thread.x, f->at.thread.y, f->at.thread.z, f->at.block.x, f->at.block.y, f->at.block.z, f->text ? ": " : "", f->text ? ct_page_flat(page, f->text) : "");
+}
+
 static const char *full_name(struct ct_page *page)
 {
 	const struct ct_kernel *k = &page->incident->gpu.kernel;
@@ -312,6 +323,7 @@ void ct_text_details(struct ct_page *page)
 	if (first_group(page) && !place_is_telling(page))
 		ct_text_place(page, &rows, first_group(page), "at");
 	add_error_pc(page, &rows);
+	add_fault_address(page, &rows);
 	size_t n_other = gpu->n_groups ? gpu->groups[0].n_other_exceptions : 0;
 	if (n_other)
 		add_counts(page, &rows, "also seen", gpu->groups[0].other_exceptions, n_other, "");

@@ -25,8 +25,8 @@ tests_gdb_read_values_LDADD = $(CT_LIBS)
 TESTS += tests/gdb/test_values_parity.py
 EXTRA_DIST += tests/gdb/test_values_parity.py
 
-TESTS += tests/gdb/test_values.py tests/gdb/test_evidence.py tests/gdb/test_image.py
-EXTRA_DIST += tests/gdb/test_values.py tests/gdb/test_evidence.py tests/gdb/test_image.py
+TESTS += tests/gdb/test_access.py tests/gdb/test_values.py tests/gdb/test_evidence.py tests/gdb/test_image.py
+EXTRA_DIST += tests/gdb/test_access.py tests/gdb/test_values.py tests/gdb/test_evidence.py tests/gdb/test_image.py
 
 TESTS += tests/gdb/test_kernel_dumps.py tests/gdb/test_memory_dumps.py
 EXTRA_DIST += tests/gdb/test_kernel_dumps.py tests/tools/cut_dump.py tests/data/kernel-dumps

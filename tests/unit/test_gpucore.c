@@ -244,6 +244,36 @@ static void test_parameters_and_registers_are_found(void)
 	ct_gpucore_free(core);
 }
 
+// write_strided stores to p[i * stride] with 4 bytes an element and a stride of 2^30: thread i of the grid goes to p + i * 2^32.
+static void test_addresses_of_a_strided_store(void)
+{
+	static const char *const names[] = {"address.rel", "address.line", "address.dbg"};
+	for (size_t i = 0; i < CT_COUNT(names); i++) {
+		CT_AUTO(ct_gpucore_auto) struct ct_gpucore *core = dump_open(names[i]);
+		CT_AUTO(ct_incident_auto) struct ct_incident *in = ct_incident_new();
+		CU_ASSERT_TRUE_FATAL(ct_gpucore_fill(core, in, NULL));
+		const struct ct_group *g = &in->gpu.groups[0];
+		uint64_t start = strtoull(in->gpu.arguments[0].value, NULL, 16);
+		CU_ASSERT_STRING_EQUAL(g->access, "store");
+		CU_ASSERT_EQUAL(g->access_bytes, 4);
+		CU_ASSERT_TRUE(g->n_lanes == 64);
+		for (size_t k = 0; k < g->n_lanes; k++) {
+			uint64_t number = (uint64_t)g->lanes[k].at.block.x * in->gpu.kernel.block_dim.x + g->lanes[k].at.thread.x;
+			CU_ASSERT_TRUE(g->lanes[k].has_address && g->lanes[k].address == start + (number << 32));
+		}
+	}
+}
+
+// The load's destination is the upper half of its address, and it was written to: then no address is told.
+static void test_no_address_of_a_load_into_itself(void)
+{
+	CT_AUTO(ct_gpucore_auto) struct ct_gpucore *core = dump_open("misaligned.rel");
+	CT_AUTO(ct_incident_auto) struct ct_incident *in = ct_incident_new();
+	CU_ASSERT_TRUE_FATAL(ct_gpucore_fill(core, in, NULL));
+	CU_ASSERT_TRUE(in->gpu.groups[0].n_lanes > 0 && !in->gpu.groups[0].lanes[0].has_address);
+	CU_ASSERT_PTR_NULL(in->gpu.groups[0].access);
+}
+
 static void test_raw_shows_every_table(void)
 {
 	static const char *const wanted[] = {
@@ -286,6 +316,8 @@ int main(void)
 		{"an incident from a dump survives JSON", test_incident_survives_json},
 		{"an assert from a better source is kept", test_a_better_assert_is_kept},
 		{"parameters and registers are found", test_parameters_and_registers_are_found},
+		{"addresses of a strided store", test_addresses_of_a_strided_store},
+		{"no address of a load into itself", test_no_address_of_a_load_into_itself},
 		{"raw shows every table", test_raw_shows_every_table},
 		{"raw says when it cannot write", test_raw_says_when_it_cannot_write},
 		CU_TEST_INFO_NULL,
