@@ -69,6 +69,10 @@ ct_shell_run ct_shell_run_args, ct_shell_run_mem;
 ct_shell_run ct_shell_run_values, ct_shell_run_tensors, ct_shell_run_tensor, ct_shell_run_find;
 bool ct_shell_python_locals(struct ct_shell_call *call, struct ct_error *err);
 const char *ct_shell_tensor_name(const struct ct_shell *shell, size_t index);  // for completion; NULL: past the end
+// memory.c: an element of an array that was read, out of a dump that holds it: as text. False: the dump does not, or has no such element.
+bool ct_shell_memory_element(struct ct_shell_call *call, const struct ct_device_memory *memory, uint64_t index, const char **ret_text);
+// How many of the elements that were read are value (decimal), and the first of them; 0 without a dump that holds them.
+uint64_t ct_shell_memory_find(struct ct_shell_call *call, const struct ct_device_memory *memory, const char *value, uint64_t *ret_first);
 // host.c
 ct_shell_run ct_shell_run_host, ct_shell_run_frame, ct_shell_run_up, ct_shell_run_down, ct_shell_run_python;
 // machine.c

@@ -205,14 +205,21 @@ static size_t print_elements(struct ct_shell_call *call, const struct ct_device_
 static bool elements_of(struct ct_shell_call *call, const char *word, const struct ct_argument *a, const uint64_t *index, struct ct_error *err)
 {
 	const struct ct_gpu *gpu = &call->shell->incident->gpu;
+	bool read = false;
 	for (size_t i = 0; a && i < gpu->n_memory; i++) {
 		if (gpu->memory[i].argument != a->index)
 			continue;
+		read |= !gpu->memory[i].failed;
 		if (!index)
 			print_memory(call, &gpu->memory[i]);
 		if (print_elements(call, &gpu->memory[i], index) || !index)
 			return true;
+		const char *text;
+		if (ct_shell_memory_element(call, &gpu->memory[i], *index, &text))
+			return fprintf(call->out, "[%" PRIu64 "] = %s\n", *index, text) > 0;
 	}
+	if (call->shell->core && read)
+		return ct_fail(err, CT_UNAVAILABLE, "%.60s has no element %" PRIu64 " in this dump", word, *index);
 	if (call->shell->core) {
 		ct_fail(err, CT_UNAVAILABLE, "the elements of %.60s are not known by name here", word);
 		return ct_hint(err, "'mem %s TYPE COUNT' shows what a dump with memory (--dump=memory or full) holds", a ? ct_arena_printf(&call->arena, "arg%" PRIu32, a->index) : "argN");
@@ -246,6 +253,10 @@ static size_t find_in_memory(struct ct_shell_call *call, const struct ct_device_
 	const struct ct_argument *a = argument_at(call->shell->incident, m->argument);
 	const char *name = a && a->tensor ? ct_arena_printf(&call->arena, "%s, array of argument %" PRIu32, ct_shell_flat(&call->arena, a->tensor), m->argument)
 					  : ct_arena_printf(&call->arena, "array of argument %" PRIu32, m->argument);
+	uint64_t first, found = ct_shell_memory_find(call, m, value, &first);
+	if (found)
+		return fprintf(call->out, "%s: [%" PRIu64 "] = %s%s\n", name, first, value,
+			       found > 1 ? ct_arena_printf(&call->arena, ", the first of %" PRIu64, found) : "") > 0;
 	for (size_t i = 0; i < m->n_elements_of_threads; i++)
 		if (strcmp(m->elements[i].value, value) == 0)
 			return fprintf(call->out, "%s: [%" PRIu64 "] = %s\n", name, m->elements[i].index, value) > 0;
@@ -278,6 +289,10 @@ bool ct_shell_run_find(struct ct_shell_call *call, struct ct_error *err)
 		shown += find_in_memory(call, &gpu->memory[i], value);
 	if (shown)
 		return true;
+	if (call->shell->core) {
+		ct_fail(err, CT_UNAVAILABLE, "%s is in no argument and in no array that was read", value);
+		return ct_hint(err, "'values' says which arrays were read, and why not");
+	}
 	ct_fail(err, CT_UNAVAILABLE, "%s is in no argument and in nothing that was kept of the arrays", value);
 	return ct_hint(err, "of an array its failing, least and greatest elements are kept; " ASK_LIVE);
 }

@@ -245,11 +245,10 @@ bool ct_shell_run_mem(struct ct_shell_call *call, struct ct_error *err)
 		return ct_fail(err, CT_USAGE, "'%.60s' is not a count from 1 to %d", call->args[2], MAX_VALUES);
 	if (!call->shell->core)
 		return ct_shell_dump_only(err, "device memory");
-	size_t size = mem_types[type].size;
-	if (!ct_gpucore_read_global(call->shell->core, address, bytes, count * size)) {
-		ct_fail(err, CT_UNAVAILABLE, "%" PRIu64 " bytes at 0x%" PRIx64 " are not in this dump", count * size, address);
-		return ct_hint(err, "--dump=memory or full keeps it; without cudatrap, global memory is kept when CUDA_COREDUMP_GENERATION_FLAGS does not have skip_global_memory");
-	}
+	size_t size = mem_types[type].size, there = ct_gpucore_read_some(call->shell->core, address, bytes, count * size) / size;
+	uint64_t wanted = count;
+	if (there < count)
+		count = there;
 	for (uint64_t i = 0; i < count; i++) {
 		if (i % PER_LINE == 0)
 			fprintf(call->out, "0x%" PRIx64 ":", address + i * size);
@@ -258,5 +257,11 @@ bool ct_shell_run_mem(struct ct_shell_call *call, struct ct_error *err)
 		if (i % PER_LINE == PER_LINE - 1 || i + 1 == count)
 			fputc('\n', call->out);
 	}
-	return true;
+	if (count == wanted)
+		return true;
+	if (count)
+		ct_fail(err, CT_UNAVAILABLE, "%" PRIu64 " of %" PRIu64 " bytes at 0x%" PRIx64 " are not in this dump", (wanted - count) * size, wanted * size, address);
+	else
+		ct_fail(err, CT_UNAVAILABLE, "%" PRIu64 " bytes at 0x%" PRIx64 " are not in this dump", wanted * size, address);
+	return ct_hint(err, "--dump=memory or full keeps it; without cudatrap, global memory is kept when CUDA_COREDUMP_GENERATION_FLAGS does not have skip_global_memory");
 }

@@ -162,6 +162,28 @@ def _() -> None:
             raise AssertionError(f"{line}: status {status}: {text}")
 
 
+@test("a dump with memory answers with its elements, and says how far it goes")
+def _() -> None:
+    memory = str(SRC / "tests/data/kernel-dumps/assert_blocks.mem.nvcore.xz")  # labels[i] = i % 3, but for 2 and 517
+    status, text = run(memory, *commands("values", "mem arg1 i64 4", "tensor arg1 7", "tensor arg1 517", "find 3", "find -1", "find 2"))
+    equal((status, text.splitlines()[-8:]), (0, [
+        "array of argument 1: 8192 int64 read, least -1 at [517], greatest 3 at [2]",
+        "0x7f12cfe04000:  0  1  3  0",
+        "[7] = 1",
+        "[517] = -1   the first of 1 that are not from 0 to below argument 3",
+        "argument 4 = 3",
+        "array of argument 1: [2] = 3",
+        "array of argument 1: [517] = -1",
+        "array of argument 1: [5] = 2, the first of 332",
+    ]))
+    for line, words in (("mem 0x7f12cfffffe0 x64 16", "96 of 128 bytes at 0x7f12cfffffe0 are not in this dump (--dump=memory or full keeps it"),
+                        ("tensor arg1 99999999", "arg1 has no element 99999999 in this dump"), ("tensor arg1 18446744073709551615", "has no element"),
+                        ("find 77777", "in no array that was read"), ("find 18446744073709551615", "in no array")):
+        status, text = run(memory, "-c", line)
+        if status != 1 or words not in text:
+            raise AssertionError(f"{line}: status {status}: {text}")
+
+
 RECORDED = SRC / "tests/gpu/recorded/wait-pytorch"
 
 
