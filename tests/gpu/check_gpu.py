@@ -150,6 +150,14 @@ def compare(checks: Checks, name: str, run: Run, keys: Tuple[str, ...]) -> None:
 KEYS = ("kind", "kernel", "grid", "block", "expression", "threads", "position", "exception", "host")
 
 
+def strided_addresses(incident: Incident) -> List[str]:
+    """Of the strided store of illegal_address: the threads whose address is not what the source says."""
+    gpu, first = incident.get("gpu", {}), (groups(incident) or [{}])[0]
+    start, width = int(gpu["arguments"][0]["value"], 16), gpu["kernel"]["block_dim"][0]
+    wanted = [hex(start + ((lane["block"][0] * width + lane["thread"][0]) << 32)) for lane in first.get("lanes", [])]
+    return [f"{lane.get('address')} for {value}" for lane, value in zip(first.get("lanes", []), wanted) if lane.get("address") != value] or ([] if wanted else ["no lanes"])
+
+
 def check_kernel(checks: Checks, kernel: str, build: str, engine: str, record: Optional[Path]) -> Optional[Run]:
     name = f"{engine} {kernel}.{build}"
     run = Run([str(TOP_BUILD / "kernels" / f"{kernel}.{build}")], ["--engine", engine])
@@ -163,6 +171,10 @@ def check_kernel(checks: Checks, kernel: str, build: str, engine: str, record: O
     if build == "line" and kernel == "assert_blocks":
         lines = [f for g in groups(run.incident) for f in g.get("frames", []) if f.get("line")]
         checks.check(bool(lines), f"{name}: device frames have lines", run.err)
+    if kernel == "illegal_address":
+        wrong = strided_addresses(run.incident)
+        checks.check(not wrong, f"{name}: each thread's address", f"{wrong[:4]}\n{run.err}")
+        checks.check(run.incident.get("fault_address", {}).get("access") == "store", f"{name}: where the address lies", str(run.incident.get("fault_address")))
     if record:
         keep(run, record / f"{engine}-{kernel.replace('_', '-')}-{build}")
     return run
@@ -200,6 +212,22 @@ def check_pytorch(checks: Checks, engine: str, record: Optional[Path], extra: Op
     if record:
         keep(run, record / f"{engine}-pytorch")
     return run
+
+
+def check_memory_dump(checks: Checks, record: Optional[Path]) -> None:
+    """Engine core has the value, too, where the dump holds device memory; its tensors are looked into."""
+    run = Run([sys.executable, str(TOP_SRC / "tests" / "gpu" / "cross_entropy.py")], ["--engine", "core", "--dump=memory"])
+    i = run.incident or {}
+    gpu = i.get("gpu", {})
+    values = {v.get("name"): v.get("text") for v in i.get("values", [])}
+    elements = [e for m in gpu.get("memory", []) for e in m.get("elements", [])]
+    checks.check(run.status == 99 and values.get("t") == "3", "core --dump=memory: the value", f"status {run.status} {i.get('values')}\n{run.err}")
+    checks.check([(e["index"], e["value"]) for e in elements] == [(2, "3")], "core --dump=memory: the element", str(gpu.get("memory")))
+    checks.check(any(t.get("read") and t.get("max") == "3" for t in gpu.get("tensors", [])), "core --dump=memory: what is in the tensors", str(gpu.get("tensors")))
+    checks.check(i.get("cause", {}).get("id") == "label-range", "core --dump=memory: the cause", str(i.get("cause")))
+    print(f"# core --dump=memory: {i.get('seconds_to_report')} s from fault to report, {run.seconds:.1f} s in all")
+    if record and run.incident:
+        keep(run, record / "core-memory-pytorch")
 
 
 def same_incident(checks: Checks, name: str, a: Optional[Run], b: Optional[Run]) -> None:
@@ -410,6 +438,8 @@ def main() -> int:
         torch_runs = {e: check_pytorch(checks, e, args.record) for e in args.engines.split(",") if not args.only or args.only in f"{e} pytorch"}
         for other in [e for e in torch_runs if e != "wait" and "wait" in torch_runs]:
             same_incident(checks, f"pytorch wait and {other}", torch_runs["wait"], torch_runs[other])
+        if not args.only or args.only in "memory dump":
+            check_memory_dump(checks, args.record)
         if not args.only or args.only in "attach":
             check_attach(checks, args.record)
         if not args.only or args.only in "processes":
