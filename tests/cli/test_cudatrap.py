@@ -13,6 +13,7 @@ import re
 import select
 import signal
 import stat
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -286,6 +287,20 @@ def core_reads_the_dump_and_explains_the_abort(b: Bench) -> None:
     assert i["gpu"]["kernel"]["grid_dim"] == [1, 1, 1] and i["gpu"]["groups"][0]["lanes"][0]["thread"] == [2, 0, 0], i["gpu"]
     assert i["ending"]["kind"] == "signaled" and i["ending"]["status"] == 6 and "driver aborts" in i["ending"]["detail"], i["ending"]
     assert not (b.dir / "gdb.log").exists() and b.leftovers() == []
+
+
+@test
+def core_reads_the_value_where_the_dump_holds_memory(b: Bench) -> None:
+    env = dump(b)
+    labels = b.dir / "labels"
+    labels.write_bytes(struct.pack("<32q", *(3 if i == 2 else i % 3 for i in range(32))))
+    # A made dump: the recorded one has no memory. The address is that of its kernel's argument 3.
+    subprocess.run([sys.executable, str(SRC / "tests/tools/add_memory.py"), env["FAKE_DUMP"], env["FAKE_DUMP"], f"0x7f891fe00600={labels}"], check=True)
+    r = b.run(["--engine", "core", "--dump=memory"], [APP, "assert", "1"], env=env)
+    i = r.incident()
+    assert i["gpu"]["memory"][0]["elements"] == [{"index": 2, "value": "3", "at": {"block": [0, 0, 0], "thread": [2, 0, 0]}}], i["gpu"]["memory"]
+    # The stand-in prints an assert of its own, which is not the one that the table has for this kernel: a candidate then.
+    assert ("target[2]", "3") in [(v["name"], v.get("text")) for v in i["values"]] and "target[2] = 3" in r.err, (i["values"], r.err)
 
 
 @test
