@@ -4,20 +4,10 @@
 // native/cuda/ScatterGatherKernel.cu and IndexKernel.cu). Nothing is taken on trust: size and divisors must agree, and an element is
 // stated only where each failing thread has one that is not allowed.
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "values/offsets.h"
 #include "values/values_priv.h"
 
-enum {
-	MAX_DIMS = 25,  // of an OffsetCalculator with CUDA
-	DIVIDER_BYTES = 12,  // u32 divisor, u32 m1, u32 shift
-	WORD = 8,
-	MAX_ARRAYS = 3,
-};
-
-// An OffsetCalculator: from the number of an element to its places, in bytes, in each array.
-struct offsets {
-	uint32_t n_dims;
-	uint32_t sizes[MAX_DIMS], strides[MAX_DIMS][MAX_ARRAYS];
-};
+enum { MAX_DIMS = CT_OFFSETS_DIMS, WORD = CT_OFFSETS_WORD };
 
 // The elements that a thread looks at, by their numbers.
 struct numbers {
@@ -37,7 +27,7 @@ struct indices {
 	bool wraps;  // -high .. high - 1
 	bool has_exempt;
 	ct_wide exempt;
-	const struct offsets *offsets;  // with `array`: places by an OffsetCalculator
+	const struct ct_offsets *offsets;  // with `array`: places by an OffsetCalculator
 	size_t array;
 	int64_t sizes[3], strides[3];  // else: of a [N, H, W] tensor
 	struct numbers numbers;
@@ -53,87 +43,16 @@ struct functor {
 	size_t n_arrays;
 };
 
-static uint32_t u32(const uint8_t *bytes)
-{
-	uint32_t n;
-	memcpy(&n, bytes, sizeof n);
-	return n;
-}
-
-static uint64_t u64(const uint8_t *bytes)
-{
-	uint64_t n;
-	memcpy(&n, bytes, sizeof n);
-	return n;
-}
-
-// ---- OffsetCalculator ----------------------------------------------------------------------------------------
-
-static size_t offsets_bytes(size_t n_arrays)
-{
-	return 4 + MAX_DIMS * DIVIDER_BYTES + MAX_DIMS * 4 * n_arrays;
-}
-
-static size_t aligned(size_t size)
-{
-	return (size + WORD - 1) / WORD * WORD;
-}
-
-// IntDivider<unsigned>: shift = ceil(log2 d), m1 = 2^32 (2^shift - d) / d + 1.
-static bool is_divider(uint32_t divisor, uint32_t multiplier, uint32_t shift)
-{
-	if (divisor == 0 || shift > 31 || (UINT64_C(1) << shift) < divisor || (shift && (UINT64_C(1) << (shift - 1)) >= divisor))
-		return false;
-	return multiplier == ((ct_wide)1 << 32) * (((ct_wide)1 << shift) - divisor) / divisor + 1;
-}
-
-// At the start of data, of which there are offsets_bytes(). NULL: it is something else.
-static const struct offsets *offsets_of(struct ct_values *v, const uint8_t *data, size_t n_arrays)
-{
-	struct offsets *o = ct_arena_alloc(&v->scratch, sizeof *o);
-	o->n_dims = u32(data);
-	if (o->n_dims > MAX_DIMS)
-		return NULL;
-	for (size_t dim = 0; dim < o->n_dims; dim++) {
-		const uint8_t *divider = data + 4 + dim * DIVIDER_BYTES, *strides = data + 4 + MAX_DIMS * DIVIDER_BYTES + dim * 4 * n_arrays;
-		if (!is_divider(u32(divider), u32(divider + 4), u32(divider + 8)))
-			return NULL;
-		o->sizes[dim] = u32(divider);
-		for (size_t array = 0; array < n_arrays; array++)
-			o->strides[dim][array] = u32(strides + 4 * array);
-	}
-	return o;
-}
-
-static bool is_dense(const struct offsets *o, size_t array, size_t size)
-{
-	ct_wide expected = (ct_wide)size;
-	for (size_t dim = 0; dim < o->n_dims; dim++) {
-		if (o->sizes[dim] > 1 && o->strides[dim][array] != expected)
-			return false;
-		expected *= o->sizes[dim];
-		if (expected > (ct_wide)1 << 64)  // no stride of 32 bits is that long
-			expected = (ct_wide)1 << 64;
-	}
-	return true;
-}
-
 // ---- Places --------------------------------------------------------------------------------------------------
 
 static ct_wide place_of(const struct indices *x, ct_wide number)
 {
-	ct_wide place = 0;
 	if (!x->offsets) {
 		ct_wide batch = x->sizes[0], rows = x->sizes[1], columns = x->sizes[2];
-		place = number % batch * x->strides[0] + number / batch % rows * x->strides[1] + number / (batch * rows) % columns * x->strides[2];
+		ct_wide place = number % batch * x->strides[0] + number / batch % rows * x->strides[1] + number / (batch * rows) % columns * x->strides[2];
 		return place * (ct_wide)x->element->size;
 	}
-	uint64_t rest = (uint64_t)number;  // never negative
-	for (size_t dim = 0; dim < x->offsets->n_dims; dim++) {
-		place += (ct_wide)(rest % x->offsets->sizes[dim] * x->offsets->strides[dim][x->array]);
-		rest /= x->offsets->sizes[dim];
-	}
-	return place;
+	return ct_offsets_place(x->offsets, x->array, (uint64_t)number);  // never negative
 }
 
 // The number that a thread looks at in its i-th step; false: it has ended.
@@ -209,19 +128,19 @@ static void scatter_gather(struct functor *f)
 {
 	struct numbers numbers = {.count = 0};
 	const char *type = f->v->n_given == 2 && f->v->given[1].row->type ? f->v->given[1].row->type : "";
-	size_t n_arrays = strstr(type, "_cuda_scatter_fill_internal_kernel<") ? 2 : 3, at = aligned(offsets_bytes(n_arrays));
+	size_t n_arrays = strstr(type, "_cuda_scatter_fill_internal_kernel<") ? 2 : 3, at = ct_offsets_aligned(ct_offsets_bytes(n_arrays));
 	// index_ptr, index_size, functor, self_ptr, numel, index_stride, and the value or src_ptr
 	const struct ct_given *g = functor_of(f->v, at + 7 * WORD, &numbers);
-	const struct offsets *offsets = g ? offsets_of(f->v, g->bytes, n_arrays) : NULL;
+	const struct ct_offsets *offsets = g ? ct_offsets_at(&f->v->scratch, g->bytes, n_arrays) : NULL;
 	if (!offsets)
 		return;
-	int64_t high = (int64_t)u64(g->bytes + at + WORD);
+	int64_t high = (int64_t)ct_u64(g->bytes + at + WORD);
 	const struct ct_integer_type *element = index_type(f->v, type);
-	if (high <= 0 || u64(g->bytes + at) == 0)
+	if (high <= 0 || ct_u64(g->bytes + at) == 0)
 		return;
 	f->arrays[f->n_arrays++] = (struct indices){
-		.argument = g->row->index, .name = "index", .value_name = "idx_dim", .bound_name = "index_size", .address = u64(g->bytes + at), .element = element,
-		.high = high, .offsets = offsets, .array = n_arrays - 1, .numbers = numbers, .dense = is_dense(offsets, n_arrays - 1, element->size)};
+		.argument = g->row->index, .name = "index", .value_name = "idx_dim", .bound_name = "index_size", .address = ct_u64(g->bytes + at), .element = element,
+		.high = high, .offsets = offsets, .array = n_arrays - 1, .numbers = numbers, .dense = ct_offsets_dense(offsets, n_arrays - 1, element->size)};
 }
 
 static bool all_zero(const uint8_t *bytes, size_t size)
@@ -235,7 +154,7 @@ static bool all_zero(const uint8_t *bytes, size_t size)
 static bool are_addresses(const uint8_t *bytes, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (u64(bytes + i * WORD) == 0)
+		if (ct_u64(bytes + i * WORD) == 0)
 			return false;
 	return true;
 }
@@ -244,27 +163,37 @@ static bool are_addresses(const uint8_t *bytes, size_t n)
 static void index_elementwise(struct functor *f)
 {
 	struct numbers numbers = {.count = 0};
-	size_t at = aligned(offsets_bytes(3));
+	size_t at = ct_offsets_aligned(ct_offsets_bytes(3));
 	const struct ct_given *g = functor_of(f->v, at + (3 + 3 * MAX_DIMS + 1) * WORD, &numbers);
-	const struct offsets *offsets = g ? offsets_of(f->v, g->bytes, 3) : NULL;
+	const struct ct_offsets *offsets = g ? ct_offsets_at(&f->v->scratch, g->bytes, 3) : NULL;
 	if (!offsets)
 		return;
-	uint32_t n = u32(g->bytes + at + 2 * WORD);
+	uint32_t n = ct_u32(g->bytes + at + 2 * WORD);
 	const uint8_t *addresses = g->bytes + at + 3 * WORD, *sizes = addresses + MAX_DIMS * WORD;
 	// The host code clears all 25 of each before it fills in those that there are.
 	if (n == 0 || n > MAX_DIMS || !all_zero(addresses + n * WORD, (MAX_DIMS - n) * WORD) || !all_zero(sizes + n * WORD, (MAX_DIMS - n) * WORD) ||
 	    !are_addresses(addresses, n))
 		return;
 	for (size_t i = 0; i < n; i++) {
-		int64_t high = (int64_t)u64(sizes + i * WORD);
+		int64_t high = (int64_t)ct_u64(sizes + i * WORD);
 		if (high <= 0)
 			continue;
 		struct ct_arena *arena = &f->v->incident->arena;
 		f->arrays[f->n_arrays++] = (struct indices){
 			.argument = g->row->index, .name = n > 1 ? ct_arena_printf(arena, "index %zu", i) : "index", .value_name = "index",
-			.bound_name = ct_arena_printf(arena, "sizes[%zu]", i), .address = u64(addresses + i * WORD), .element = long_type(f->v), .high = high,
-			.wraps = true, .offsets = offsets, .array = 2, .numbers = numbers, .dense = is_dense(offsets, 2, WORD)};
+			.bound_name = ct_arena_printf(arena, "sizes[%zu]", i), .address = ct_u64(addresses + i * WORD), .element = long_type(f->v), .high = high,
+			.wraps = true, .offsets = offsets, .array = 2, .numbers = numbers, .dense = ct_offsets_dense(offsets, 2, WORD)};
 	}
+}
+
+// No tensor is larger, and no sum of products of these leaves a ct_wide.
+static bool has_place(const struct ct_gpucore_view *view)
+{
+	const int64_t many = INT64_C(1) << 40;
+	for (size_t i = 0; i < view->n_dims; i++)
+		if (view->sizes[i] <= 0 || view->sizes[i] > many || view->strides[i] > many || view->strides[i] < -many)
+			return false;
+	return true;
 }
 
 // nll_loss2d_forward_no_reduce_kernel(long n_threads, input[N,C,H,W], target[N,H,W], output, weight, ignore_index): element n is of
@@ -280,7 +209,7 @@ static void loss_2d_no_reduce(struct functor *f)
 	const struct ct_gpucore_view *target = g[2].array;
 	if (!target || !g[0].has_number || !ct_gpucore_view(&f->v->scratch, g[1].row->type, g[1].bytes, g[1].row->size_bytes, &values))
 		return;
-	if (values.n_dims != 4 || target->n_dims != 3 || target->sizes[0] <= 0 || target->sizes[1] <= 0 || target->sizes[2] <= 0)
+	if (values.n_dims != 4 || target->n_dims != 3 || !has_place(target))
 		return;
 	struct indices *x = &f->arrays[f->n_arrays++];
 	*x = (struct indices){.argument = 2, .name = "target", .value_name = "cur_target", .bound_name = "n_classes", .address = target->address,

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <strings.h>
 
+#include "values/elements.h"
 #include "values/values_priv.h"
 
 enum {
@@ -16,31 +17,10 @@ enum {
 	MAX_FRAMES = 12,
 };
 
-enum form { INTEGER, HALF, BFLOAT, SINGLE, DOUBLE };
-
-static const struct element {
-	const char *word;
-	enum form form;
-	struct ct_integer_type type;  // size; of integers the sign, too
-	int digits;  // that give a floating value back
-} elements[] = {
-	{"uint8", INTEGER, {.size = 1}, 0}, {"u8", INTEGER, {.size = 1}, 0}, {"byte", INTEGER, {.size = 1}, 0},
-	{"int8", INTEGER, {.size = 1, .is_signed = true}, 0}, {"i8", INTEGER, {.size = 1, .is_signed = true}, 0}, {"char", INTEGER, {.size = 1, .is_signed = true}, 0},
-	{"uint16", INTEGER, {.size = 2}, 0}, {"u16", INTEGER, {.size = 2}, 0},
-	{"int16", INTEGER, {.size = 2, .is_signed = true}, 0}, {"i16", INTEGER, {.size = 2, .is_signed = true}, 0}, {"short", INTEGER, {.size = 2, .is_signed = true}, 0},
-	{"uint32", INTEGER, {.size = 4}, 0}, {"u32", INTEGER, {.size = 4}, 0},
-	{"int32", INTEGER, {.size = 4, .is_signed = true}, 0}, {"i32", INTEGER, {.size = 4, .is_signed = true}, 0}, {"int", INTEGER, {.size = 4, .is_signed = true}, 0},
-	{"uint64", INTEGER, {.size = 8}, 0}, {"u64", INTEGER, {.size = 8}, 0},
-	{"int64", INTEGER, {.size = 8, .is_signed = true}, 0}, {"i64", INTEGER, {.size = 8, .is_signed = true}, 0}, {"long", INTEGER, {.size = 8, .is_signed = true}, 0},
-	{"float16", HALF, {.size = 2}, 5}, {"f16", HALF, {.size = 2}, 5}, {"half", HALF, {.size = 2}, 5}, {"bfloat16", BFLOAT, {.size = 2}, 4}, {"bf16", BFLOAT, {.size = 2}, 4},
-	{"float32", SINGLE, {.size = 4}, 9}, {"f32", SINGLE, {.size = 4}, 9}, {"float", SINGLE, {.size = 4}, 9},
-	{"float64", DOUBLE, {.size = 8}, 17}, {"f64", DOUBLE, {.size = 8}, 17}, {"double", DOUBLE, {.size = 8}, 17},
-};
-
 // A tensor being read.
 struct facts {
 	struct ct_values *v;
-	const struct element *element;
+	const struct ct_element_type *element;
 	const ct_wide *bounds;  // ascending
 	size_t n_bounds;
 	struct ct_tensor_memory *row;
@@ -50,20 +30,6 @@ struct facts {
 };
 
 // ---- Which tensors, which bounds -----------------------------------------------------------------------------
-
-static const char *bare_type(const char *dtype)
-{
-	const char *dot = dtype ? strrchr(dtype, '.') : NULL;
-	return dot ? dot + 1 : dtype ? dtype : "";
-}
-
-static const struct element *element_of(const char *dtype)
-{
-	for (size_t i = 0; i < CT_COUNT(elements); i++)
-		if (strcmp(elements[i].word, bare_type(dtype)) == 0)
-			return &elements[i];
-	return NULL;
-}
 
 static bool contains_any(const char *text)
 {
@@ -142,9 +108,9 @@ static size_t choose(const struct ct_incident *in, const struct ct_tensor **chos
 	ct_wide count, span;
 	for (size_t i = 0; i < in->n_tensors && n < MAX_READ; i++) {
 		const struct ct_tensor *t = &in->tensors[i];
-		const struct element *e = element_of(t->dtype);
+		const struct ct_element_type *e = ct_element_type_of(t->dtype);
 		bool seen = launching && launching->tid && t->tid && t->tid != launching->tid;
-		if (!e || (e->form != INTEGER && !floats) || seen || !extent_of(t, &count, &span, &dense) || count == 0)
+		if (!e || (e->form != CT_FORM_INTEGER && !floats) || seen || !extent_of(t, &count, &span, &dense) || count == 0)
 			continue;
 		for (size_t k = 0; k < n && !seen; k++)
 			seen = same_memory(chosen[k], t);
@@ -212,36 +178,10 @@ static size_t gather_bounds(const struct ct_values *v, ct_wide *bounds)
 
 // ---- Elements ------------------------------------------------------------------------------------------------
 
-static double float_at(const struct element *e, const uint8_t *bytes)
-{
-	uint16_t half;
-	float single;
-	double value = 0;
-	if (e->form == DOUBLE) {
-		memcpy(&value, bytes, sizeof value);
-		return value;
-	}
-	if (e->form == SINGLE) {
-		memcpy(&single, bytes, sizeof single);
-		return (double)single;
-	}
-	memcpy(&half, bytes, sizeof half);
-	return e->form == HALF ? ct_half_value(half) : ct_bfloat_value(half);
-}
-
-static const char *float_text(struct ct_arena *arena, const struct element *e, double value)
-{
-	if (isnan(value))
-		return "NaN";
-	if (isinf(value))
-		return value > 0 ? "Inf" : "-Inf";
-	return ct_arena_printf(arena, "%.*g", e->digits, value);
-}
-
 static const char *text_at(const struct facts *f, const uint8_t *bytes)
 {
 	struct ct_arena *arena = &f->v->incident->arena;
-	return f->element->form == INTEGER ? ct_values_text(arena, ct_values_number(bytes, &f->element->type)) : float_text(arena, f->element, float_at(f->element, bytes));
+	return f->element->form == CT_FORM_INTEGER ? ct_values_text(arena, ct_values_number(bytes, &f->element->type)) : ct_element_float_text(arena, f->element, ct_element_float(f->element, bytes));
 }
 
 // n_found elements of a piece that begins with element number start; the first of them is at that place in the piece.
@@ -314,7 +254,7 @@ static void take_floats(struct facts *f, const uint8_t *piece, size_t n, uint64_
 	uint64_t n_found[CT_COUNT(kinds)] = {0};
 	size_t first[CT_COUNT(kinds)] = {0};
 	for (size_t i = 0; i < n; i++) {
-		double value = float_at(f->element, piece + i * f->element->type.size);
+		double value = ct_element_float(f->element, piece + i * f->element->type.size);
 		const bool is[CT_COUNT(kinds)] = {isnan(value), isinf(value), value < 0, value > 1};
 		for (size_t k = 0; k < CT_COUNT(kinds); k++)
 			if (is[k] && n_found[k]++ == 0)
@@ -354,7 +294,7 @@ static void read_pieces(struct facts *f, uint64_t size, int64_t deadline_us)
 		CT_AUTO(ct_auto_free) uint8_t *bytes = ct_xrealloc(NULL, length);
 		s->read(s->context, f->row->address + at, bytes, length);
 		f->row->n_elements += length / each;
-		if (f->element->form == INTEGER)
+		if (f->element->form == CT_FORM_INTEGER)
 			take_integers(f, bytes, length / each, at / each);
 		else
 			take_floats(f, bytes, length / each, at / each);
@@ -366,18 +306,18 @@ static void read_pieces(struct facts *f, uint64_t size, int64_t deadline_us)
 static void add_extremes(struct facts *f)
 {
 	struct ct_arena *arena = &f->v->incident->arena;
-	bool integer = f->element->form == INTEGER;
+	bool integer = f->element->form == CT_FORM_INTEGER;
 	if (!f->any)
 		return;
-	f->row->min = integer ? ct_values_text(arena, f->least) : float_text(arena, f->element, f->f_least);
-	f->row->max = integer ? ct_values_text(arena, f->most) : float_text(arena, f->element, f->f_most);
+	f->row->min = integer ? ct_values_text(arena, f->least) : ct_element_float_text(arena, f->element, f->f_least);
+	f->row->max = integer ? ct_values_text(arena, f->most) : ct_element_float_text(arena, f->element, f->f_most);
 }
 
 static void read_tensor(struct facts *f, const struct ct_tensor *t, int64_t deadline_us)
 {
 	ct_wide count, span;
 	bool dense;
-	*f->row = (struct ct_tensor_memory){.name = t->name, .address = t->data_ptr, .type = bare_type(t->dtype)};
+	*f->row = (struct ct_tensor_memory){.name = t->name, .address = t->data_ptr, .type = ct_element_word(t->dtype)};
 	extent_of(t, &count, &span, &dense);
 	// A permuted view has its elements in a block all the same; of others what lies between is not its own.
 	if (span != count) {
@@ -399,7 +339,7 @@ void ct_values_tensors(struct ct_values *v)
 	size_t n = choose(v->incident, chosen), n_bounds = n ? gather_bounds(v, bounds) : 0;
 	for (size_t i = 0; i < n; i++) {
 		gpu->tensors = ct_arena_grow(&v->incident->arena, gpu->tensors, &gpu->n_tensors, sizeof *gpu->tensors);
-		struct facts f = {.v = v, .element = element_of(chosen[i]->dtype), .bounds = bounds, .n_bounds = n_bounds, .row = &gpu->tensors[gpu->n_tensors - 1]};
+		struct facts f = {.v = v, .element = ct_element_type_of(chosen[i]->dtype), .bounds = bounds, .n_bounds = n_bounds, .row = &gpu->tensors[gpu->n_tensors - 1]};
 		read_tensor(&f, chosen[i], deadline_us);
 	}
 }

@@ -300,7 +300,7 @@ def core_reads_the_value_where_the_dump_holds_memory(b: Bench) -> None:
     i = r.incident()
     assert i["gpu"]["memory"][0]["elements"] == [{"index": 2, "value": "3", "at": {"block": [0, 0, 0], "thread": [2, 0, 0]}}], i["gpu"]["memory"]
     # The stand-in prints an assert of its own, which is not the one that the table has for this kernel: a candidate then.
-    assert ("target[2]", "3") in [(v["name"], v.get("text")) for v in i["values"]] and "target[2] = 3" in r.err, (i["values"], r.err)
+    assert ("target[2]", "3") in [(v["name"], v.get("text")) for v in i["values"]] and b"target[2] = 3" in r.err, (i["values"], r.err)
 
 
 @test
