@@ -179,7 +179,7 @@ const char *ct_explain_beyond(struct ct_incident *in)
 {
 	const struct ct_fault_address *f = &in->fault_address;
 	struct storage s;
-	if (!f->present || !f->tensor || strcmp(f->where, "beyond") != 0 || !nearest(in, f->address, &s) || !is_argument(in, &s))
+	if (!f->present || !f->tensor || !f->where || !f->text || strcmp(f->where, "beyond") != 0 || !nearest(in, f->address, &s) || !is_argument(in, &s))
 		return NULL;
 	if (f->bytes > s.end - s.start)  // as far off as anything may lead
 		return NULL;

@@ -207,7 +207,7 @@ static void loss_2d_no_reduce(struct functor *f)
 		if (f->v->n_given != CT_COUNT(kinds) || g[i].row->kind != kinds[i] || !g[i].bytes)
 			return;
 	const struct ct_gpucore_view *target = g[2].array;
-	if (!target || !g[0].has_number || !ct_gpucore_view(&f->v->scratch, g[1].row->type, g[1].bytes, g[1].row->size_bytes, &values))
+	if (!target || !g[0].has_number || !g[1].row->type || !ct_gpucore_view(&f->v->scratch, g[1].row->type, g[1].bytes, g[1].row->size_bytes, &values))
 		return;
 	if (values.n_dims != 4 || target->n_dims != 3 || !has_place(target))
 		return;
