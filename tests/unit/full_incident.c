@@ -23,13 +23,13 @@ static void add_group(struct ct_incident *in, enum ct_group_reason reason)
 	struct ct_group *g = &gpu->groups[gpu->n_groups - 1];
 	*g = (struct ct_group){.reason = reason, .has_exception = true, .exception = 12, .pc = UINT64_MAX, .has_error_pc = true, .error_pc = 0,
 			       .n_threads = 64, .n_warps = 2, .n_blocks = 1, .n_flagged = 3, .whole_warps = true, .block_runs_cut = true,
-			       .thread_runs_cut = true};
+			       .thread_runs_cut = true, .access = "store", .access_bytes = 16};
 	g->block_runs = runs(in, &g->n_block_runs);
 	g->thread_runs = runs(in, &g->n_thread_runs);
 	for (uint32_t i = 0; i < CT_MAX_LANES; i++) {
 		g->lanes = ct_arena_grow(&in->arena, g->lanes, &g->n_lanes, sizeof *g->lanes);
 		g->lanes[i] = (struct ct_lane){.at = {{1, 2, 3}, {i, 5, 6}}, .hw = {0, 131, 63, i % 32}, .pc = 0x7f20ff7a0380 + i, .has_exception = i % 2,
-					       .exception = i % 2 ? i : 0};
+					       .exception = i % 2 ? i : 0, .has_address = true, .address = UINT64_MAX - i};
 	}
 	g->frames = ct_arena_grow(&in->arena, NULL, &g->n_frames, sizeof *g->frames);
 	g->frames[0] = (struct ct_device_frame){.pc = 16, .function = "f", .file = "/a/b.cu", .line = 7, .has_offset = true, .offset = 0, .inlined = true};
@@ -66,6 +66,8 @@ static void add_values(struct ct_incident *in)
 	static const char *checks[] = {"label range", "head size"};
 	ct_incident_add_value(in, "t", "3", "target[2], read from device memory")->candidate = true;
 	ct_incident_add_value(in, "n", NULL, NULL)->why_not = "not in this dump";
+	in->fault_address = (struct ct_fault_address){.present = true, .address = UINT64_MAX, .at = {{1, 2, 3}, {4, 5, 6}}, .access = "load", .access_bytes = 8,
+		.n_threads = 64, .n_outside = 3, .where = "beyond", .tensor = "y", .has_argument = true, .argument = 0, .bytes = 16, .text = "16 bytes beyond"};
 	in->cause = (struct ct_cause){.present = true, .id = "label-range", .text = "label 3", .meaning = "a label is outside", .checks = checks, .n_checks = CT_COUNT(checks), .row = "A008"};
 }
 
