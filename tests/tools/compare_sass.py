@@ -90,9 +90,13 @@ def plain_register(operand: str) -> Optional[str]:
     return found[1] if found else None
 
 
+def has_no_destination(insn: Insn) -> bool:
+    return bool(NO_DEST.match(insn.base)) or insn.name == "ATOMS.CAST.SPIN"
+
+
 def destination(insn: Insn) -> Optional[str]:
     """The first register written; RZ and URZ are none."""
-    if NO_DEST.match(insn.base) or BRANCH.match(insn.base):
+    if has_no_destination(insn) or BRANCH.match(insn.base):
         return None
     for operand in insn.operands:
         if re.fullmatch(r"!?U?P(\d|T)", operand):
@@ -151,7 +155,7 @@ def source_of(insn: Insn) -> Optional[str]:
 def constant_of(insn: Insn) -> Optional[Tuple[int, int, str]]:
     text = insn.operands[1] if insn.base in ("LDC", "ULDC", "LDCU", "MOV") and len(insn.operands) == 2 else source_of(insn) or ""
     found = re.fullmatch(r"c\[(0x[0-9a-f]+)\]\[(?:(U?R(?:\d+|Z)))?\+?(-?0x[0-9a-f]+)?\]", text)
-    return (int(found[1], 0), int(found[3] or "0", 0), found[2] or "RZ") if found else None
+    return (int(found[1], 0), int(found[3] or "0", 0), (found[2] or "RZ").replace("URZ", "RZ")) if found else None
 
 
 def disagreement(insn: Insn, words: List[str], labels: Dict[str, int]) -> Optional[str]:
@@ -182,7 +186,7 @@ def disagreement(insn: Insn, words: List[str], labels: Dict[str, int]) -> Option
     dest = destination(insn)
     if dest and (facts["dest"] != dest or int(facts["count"]) < width(insn)):
         return "destination"
-    if NO_DEST.match(insn.base) or not dest and facts["dest"] not in ("RZ", "URZ"):
+    if has_no_destination(insn) or not dest and facts["dest"] not in ("RZ", "URZ"):
         return "no destination"
     if insn.guarded != ("conditional" in words):
         return "guard"
