@@ -15,6 +15,7 @@
 
 #include "base/base.h"
 #include "incident/coordinates.h"
+#include "incident/frame.h"
 #include "incident/launch.h"
 
 // Raised by one when a reader of the old form would misread the new one.
@@ -343,30 +344,6 @@ struct ct_log_entry {
 	const char *text;    // the first such line, cleaned, without newline
 	const char *prefix;  // rank or logger prefix in front of it, when recognised ("[rank0]:")
 	uint64_t count;
-};
-
-#define CT_FRAME_KINDS(X) \
-	X(NATIVE, "native") X(PYTHON, "python")
-
-enum ct_frame_kind {
-#define X(name, word) CT_FRAME_##name,
-	CT_FRAME_KINDS(X)
-#undef X
-};
-const char *ct_frame_kind_word(enum ct_frame_kind kind);
-bool ct_frame_kind_parse(const char *word, enum ct_frame_kind *ret_kind);
-
-struct ct_host_frame {
-	enum ct_frame_kind kind;
-	const char *function;  // demangled, or the Python qualified name; NULL when no symbol covers it
-	const char *file;      // Python: as the code object has it; native: source file if debug information has it
-	uint32_t line;         // 0 unknown
-	const char *module;    // native: path of the library
-	bool has_pc;
-	uint64_t pc;
-	bool has_offset;
-	uint64_t offset;        // from the function's start
-	const char *source;     // text of that line, trimmed, when it could be read at the time of the fault
 };
 
 struct ct_host_thread {

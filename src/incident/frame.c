@@ -1,9 +1,10 @@
-// What a host frame is to its reader, by where its code comes from; see text_priv.h.
+// What a host frame is to its reader, by where its code comes from; see frame.h.
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <ctype.h>
 #include <string.h>
 
-#include "render/text_priv.h"
+#include "base/base.h"
+#include "incident/incident.h"
 
 static bool starts_with_any(const char *text, const char *const *prefixes, size_t n)
 {
