@@ -293,6 +293,8 @@ static const struct ct_field host_frame_fields[] = {
 	{"pc", CT_FIELD_HEX, AT(pc), HAS(has_pc)},
 	{"offset", CT_FIELD_HEX, AT(offset), HAS(has_offset)},
 	{"source", CT_FIELD_TEXT, AT(source)},
+	{"excerpt_line", CT_FIELD_U32, AT(excerpt_line), OMIT_ZERO},
+	{"excerpt", TEXTS(excerpt), .flags = CT_FIELD_REPLACE, .limit = CT_MAX_EXCERPT},
 };
 TABLE(host_frame_table, host_frame_fields);
 #undef S

@@ -30,7 +30,17 @@ struct ct_host_frame {
 	bool has_offset;
 	uint64_t offset;        // from the function's start
 	const char *source;     // text of that line, trimmed, when it could be read at the time of the fault
+	const char **excerpt;   // that line and those around it, tabs as blanks, when the file is older than the code that was made of it
+	size_t n_excerpt;
+	uint32_t excerpt_line;  // number of the first of them
 };
+
+// Lines before and after a frame's own; what is read of an incident, whoever wrote it.
+enum { CT_EXCERPT_AROUND = 3, CT_MAX_EXCERPT = 64 };
+
+// Whether there are lines around the frame's own; *ret_own is the index of its own. An incident may come from anywhere: false where the lines do
+// not have it.
+bool ct_frame_has_excerpt(const struct ct_host_frame *frame, size_t *ret_own);
 
 // What a host frame is to its reader, by where its code comes from.
 enum ct_frame_class {

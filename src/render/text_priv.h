@@ -44,6 +44,16 @@ struct ct_stack_line {
 	size_t n_hidden;
 };
 
+// excerpt.c: what stands around a frame's line in its file.
+struct ct_excerpt {
+	size_t n;         // 0: none
+	uint32_t first;   // number of the first line
+	const char **line;
+	size_t failing;   // index of the frame's own
+	size_t digits;    // of the longest number
+};
+struct ct_excerpt ct_excerpt_of(struct ct_page *page, const struct ct_host_frame *frame);
+
 // text_stack.c: the host side.
 void ct_text_stacks(struct ct_page *page);
 bool ct_text_is_stub(const struct ct_incident *incident, const struct ct_host_frame *frame);  // how nvcc writes the launch: nobody's line
