@@ -54,6 +54,14 @@ def the_shell_shows_them_with_the_frame(b: Bench) -> None:
 
 
 @test
+def secrets_in_sources_are_left_out(b: Bench) -> None:
+    got = run(b, BODY.replace("labels = [1, 2, 3]", "labels = 1; db_password = 'hunter2'"), "--also=html,markdown")
+    for path in got.reports[0].iterdir():
+        assert "hunter2" not in path.read_text(), path
+    assert any("    labels = 1; db_password = '[redacted]'" in f.get("excerpt", []) for f in frames(got.incident(), "program.py"))
+
+
+@test
 def a_file_that_was_changed_meanwhile_is_not_shown(b: Bench) -> None:
     change = "\nimport os, time\nos.utime(__file__, (time.time() + 3600,) * 2)\n"
     got = run(b, change + BODY, "--also=html")

@@ -324,6 +324,46 @@ static void test_failing_writes_leave_nothing(void)
 	signal(SIGXFSZ, handler);
 }
 
+static const char *redacted(const char *line, const char *pattern, struct ct_incident *in)
+{
+	const char **around = ct_arena_array(&in->arena, 1, sizeof *around);
+	struct ct_host_frame *frame = ct_arena_alloc(&in->arena, sizeof *frame);
+	around[0] = line;
+	*frame = (struct ct_host_frame){.kind = CT_FRAME_PYTHON, .source = line, .excerpt = around, .n_excerpt = 1, .excerpt_line = 1};
+	in->threads = NULL;
+	in->n_threads = 0;
+	struct ct_host_thread *t = ct_incident_add_thread(in, 1, NULL);
+	t->frames = frame;
+	t->n_frames = 1;
+	ct_report_redact(in, &pattern, pattern ? 1 : 0);
+	CU_ASSERT_STRING_EQUAL(frame->source, frame->excerpt[0]);
+	return frame->source;
+}
+
+static void test_sources_lose_secrets(void)
+{
+	static const struct {
+		const char *line, *becomes;
+	} cases[] = {
+		{"password = \"hunter2\"  # mine", "password = \"[redacted]\"  # mine"},
+		{"os.environ[\"HF_TOKEN\"] = 'abc d'", "os.environ[\"HF_TOKEN\"] = '[redacted]'"},
+		{"f(db_password=f'x', n=3)", "f(db_password=f'[redacted]', n=3)"},
+		{"{'api_key': \"x\", \"n\": 1}", "{'api_key': \"[redacted]\", \"n\": 1}"},
+		{"password = 'never ends", "password = '[redacted]'"},
+		{"login(\"hf_0123456789012345678901234567\")", "login(\"[redacted]\")"},
+		{"get('https://me:pw@host/x')", "get('https://[redacted]@host/x')"},
+		{"x = customer('bob')", "x = customer('bob')"},
+		{"customer = 'bob'", "customer = '[redacted]'"},
+		{"if password == 'x': tokenizer(pad_token=\"<pad>\", key=\"id\")", "if password == 'x': tokenizer(pad_token=\"<pad>\", key=\"id\")"},
+		{"password = read(path)", "password = read(path)"},
+		{"loss = F.cross_entropy(x, y - 1)", "loss = F.cross_entropy(x, y - 1)"},
+		{"", ""},
+	};
+	CT_AUTO(ct_incident_auto) struct ct_incident *in = ct_incident_new();
+	for (size_t i = 0; i < CT_COUNT(cases); i++)
+		CU_ASSERT_STRING_EQUAL(redacted(cases[i].line, "*customer*", in), cases[i].becomes);
+}
+
 int main(void)
 {
 	static const CU_TestInfo tests[] = {
@@ -338,6 +378,7 @@ int main(void)
 		{"an id from a file cannot leave the base", test_an_id_from_a_file_cannot_leave_the_base},
 		{"base that is a file", test_base_that_is_a_file},
 		{"base that cannot be written", test_base_that_cannot_be_written},
+		{"sources lose secrets", test_sources_lose_secrets},
 		{"failing writes leave nothing", test_failing_writes_leave_nothing},
 		CU_TEST_INFO_NULL,
 	};
