@@ -36,8 +36,8 @@ bool ct_cubin_function_at(const struct ct_cubin *cubin, uint64_t pc, struct ct_c
 bool ct_cubin_kernel_at(const struct ct_cubin *cubin, uint64_t pc, struct ct_cubin_function *ret_function);
 
 // A symbol as people write it, in the arena: demangled; the callee's part of "$kernel$callee". Cleaned. symbol itself when it is
-// not a mangled name.
-const char *ct_cubin_demangle(struct ct_arena *arena, const char *symbol);
+// not a mangled name. budget as in ct_demangle_bounded().
+const char *ct_cubin_demangle(struct ct_arena *arena, const char *symbol, struct ct_demangle_budget *budget);
 // The parameter types of a demangled signature: "f(int, A<b, c>*)" gives "int", "A<b, c>*". False when there is no parameter list.
 bool ct_cubin_param_types(struct ct_arena *arena, const char *signature, const char ***ret_types, size_t *ret_count);
 // The template arguments of a type: "n::A<B<int>, 2ul>" gives "B<int>", "2ul". False when it has none.

@@ -132,5 +132,7 @@ enum ct_text_status ct_cubin_text(const struct ct_cubin *c, const struct ct_text
 bool ct_cubin_layout_offset(const struct ct_cubin *c, size_t section, size_t symbol, uint64_t *ret_offset);
 // The identifier of a demangled or pretty function name: "f" of "void n::f<int>(float)"; not in any arena: [*start, +length).
 bool ct_cubin_base_name(const char *name, const char **ret_start, size_t *ret_length);
+// The same of a kernel's symbol, without demangling it: "f" of "_ZN1n1fIiEEvf". False for what no kernel can be (members of classes, lambdas).
+bool ct_cubin_symbol_base(const char *symbol, const char **ret_start, size_t *ret_length);
 
 #endif

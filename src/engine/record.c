@@ -184,7 +184,7 @@ void ct_run_keep_record(const struct ct_run *run, const char *report_path)
 	if (!run->record_dir || !run->options->keep_record)
 		return;
 	ct_str_addf(&from, "%s/launches.%" PRId64, run->record_dir, run->incident->process.pid);
-	ct_str_addf(&to, "%s/launches.record", report_path);
+	ct_str_addf(&to, "%s/" CT_REPORT_RECORD, report_path);
 	if (access(ct_str_text(&from), F_OK) == 0 && !ct_copy_file(ct_str_text(&from), ct_str_text(&to), &err))
 		dprintf(STDERR_FILENO, "cudatrap: the record of launches was not kept: %s\n", err.text);
 }

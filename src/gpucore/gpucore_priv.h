@@ -51,6 +51,7 @@ struct ct_gpucore {
 	struct ct_grid_key *grid_keys;  // sorted
 	uint32_t *memory;  // sections of global and managed memory, by address
 	size_t n_memory;
+	struct ct_demangle_budget names;
 	size_t n_damaged;
 	char damage[160];
 };

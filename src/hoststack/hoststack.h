@@ -94,7 +94,4 @@ bool ct_hoststack_mark_running(struct ct_incident *incident, pid_t pid);
 // May this process attach to another one? Tried on a child; err says why not, with what to do.
 bool ct_hoststack_can_trace(struct ct_error *err);
 
-// A C++ name demangled into the arena; symbol itself when it is not mangled. Splits "$kernel$callee".
-const char *ct_demangle(struct ct_arena *arena, const char *symbol);
-
 #endif

@@ -14,7 +14,7 @@
 
 enum { REPORT_WIDTH = 100, MAX_TRIES = 9999, MAX_RENAMES = 20 };
 
-static const char incident_name[] = CT_REPORT_INCIDENT, text_name[] = "report.txt", log_name[] = "log.txt",
+static const char incident_name[] = CT_REPORT_INCIDENT, text_name[] = CT_REPORT_TEXT, log_name[] = CT_REPORT_LOG,
 			summary_name[] = CT_REPORT_SUMMARY;
 
 // Opens base_dir, which may be a symbolic link to a folder; makes it when it is missing.

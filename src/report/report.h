@@ -34,8 +34,13 @@ void ct_report_redact(struct ct_incident *incident, const char *const *patterns,
 // links are not followed. The first that cannot be removed ends it with an error.
 bool ct_report_prune(const char *base_dir, const char *newest_id, unsigned keep, unsigned keep_days, int64_t now_us, size_t *ret_removed, struct ct_error *err);
 
+// The files of a report; beside report.txt there may be other forms of it (report.html).
 #define CT_REPORT_INCIDENT "incident.json"
 #define CT_REPORT_SUMMARY "summary.json"
+#define CT_REPORT_TEXT "report.txt"
+#define CT_REPORT_LOG "log.txt"
+#define CT_REPORT_DUMP "gpu.nvcore"  // --keep-dump
+#define CT_REPORT_RECORD "launches.record"  // --keep-record
 
 // What a list of thousands of reports needs of each: summary.json, one flat object in a few hundred bytes. Texts are clean single lines
 // of at most 500 bytes, NULL when not known.

@@ -61,7 +61,7 @@ static void print_site(const struct ct_cubin *cubin, uint64_t pc, struct ct_aren
 	struct ct_error err = CT_ERROR_INIT;
 	if (!ct_cubin_is_assert_return(cubin, pc) || !ct_cubin_assert_at(cubin, pc, NULL, NULL, arena, &a, &err))
 		return;
-	const char *name = ct_cubin_kernel_at(cubin, pc - CT_CUBIN_INSTRUCTION, &kernel) ? ct_cubin_demangle(arena, kernel.symbol) : "?";
+	const char *name = ct_cubin_kernel_at(cubin, pc - CT_CUBIN_INSTRUCTION, &kernel) ? ct_cubin_demangle(arena, kernel.symbol, NULL) : "?";
 	printf("%s\t%u\t%s\t%s\t%.300s\n", or_question(a.file), a.has_line ? a.line : 0, or_question(a.function), or_question(a.expression), name);
 }
 

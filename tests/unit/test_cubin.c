@@ -30,7 +30,7 @@ static void test_functions_of_a_kernel(void)
 	CU_ASSERT_TRUE_FATAL(ct_cubin_function_at(c, grid.entry_pc + 0x380, &f));
 	CU_ASSERT_FALSE(f.is_entry);
 	CU_ASSERT_EQUAL(f.address, grid.entry_pc + 0x1e0);
-	CU_ASSERT_STRING_EQUAL(ct_cubin_demangle(&arena, f.symbol), "load_label(long const*, long, int)");
+	CU_ASSERT_STRING_EQUAL(ct_cubin_demangle(&arena, f.symbol, NULL), "load_label(long const*, long, int)");
 	CU_ASSERT_TRUE_FATAL(ct_cubin_kernel_at(c, grid.entry_pc + 0x380, &f));
 	CU_ASSERT_STRING_EQUAL(f.symbol, "_Z11nll_forwardPKfPKlPfll");
 	CU_ASSERT_FALSE(ct_cubin_function_at(c, grid.entry_pc + 0x480, &f));
@@ -58,7 +58,7 @@ static void test_names_as_people_write_them(void)
 	};
 	struct ct_arena arena = CT_ARENA_INIT;
 	for (size_t i = 0; i < CT_COUNT(rows); i++)
-		CU_ASSERT_STRING_EQUAL(ct_cubin_demangle(&arena, rows[i].symbol), rows[i].plain);
+		CU_ASSERT_STRING_EQUAL(ct_cubin_demangle(&arena, rows[i].symbol, NULL), rows[i].plain);
 	ct_arena_done(&arena);
 }
 
@@ -129,7 +129,7 @@ static void test_parameters_of_a_kernel(void)
 	CU_ASSERT_TRUE(p.has_bank_offset && p.has_total);
 	CU_ASSERT_EQUAL(p.bank_offset, grid.params_offset);
 	CU_ASSERT_EQUAL(p.total_bytes, 80);
-	CU_ASSERT_TRUE(ct_cubin_param_types(&arena, ct_cubin_demangle(&arena, f.symbol), &types, &n_types));
+	CU_ASSERT_TRUE(ct_cubin_param_types(&arena, ct_cubin_demangle(&arena, f.symbol, NULL), &types, &n_types));
 	CU_ASSERT_EQUAL_FATAL(n_types, p.n_rows);
 	CU_ASSERT_STRING_EQUAL(types[3], "long const*");
 	CU_ASSERT_STRING_EQUAL(types[5], "bool");
@@ -203,6 +203,25 @@ static void test_assert_from_the_code(void)
 		ct_cubin_free(c);
 		ct_gpucore_free(core);
 		ct_arena_done(&arena);
+	}
+}
+
+static void test_function_of_a_symbol(void)
+{
+	static const struct {
+		const char *symbol, *base;  // NULL: no kernel has such a name
+	} rows[] = {
+		{"_ZN2at6native12_GLOBAL__N_138nll_loss_forward_reduce_cuda_kernel_2dIffllEEvPT_S4_PKS3_PKllllll", "nll_loss_forward_reduce_cuda_kernel_2d"},
+		{"_Z6kernelPf", "kernel"}, {"_ZL6kernelPf", "kernel"}, {"_ZN1a1bEv", "b"}, {"_ZNSt1a1bEv", "b"}, {"triton_poi_fused_0", "triton_poi_fused_0"},
+		{"", NULL}, {"_Z", NULL}, {"_ZN", NULL}, {"_ZN1a", NULL}, {"_Z9short", NULL}, {"_ZN1aC1Ev", NULL}, {"_ZZN1a1bEvENKUlvE_clEv", NULL},
+		{"_Z99999999999999999999999x", NULL}, {"_Z0x", NULL},
+	};
+	for (size_t i = 0; i < CT_COUNT(rows); i++) {
+		const char *base = NULL;
+		size_t length = 0;
+		CU_ASSERT_EQUAL_FATAL(ct_cubin_symbol_base(rows[i].symbol, &base, &length), rows[i].base != NULL);
+		if (rows[i].base)
+			CU_ASSERT_TRUE(length == strlen(rows[i].base) && memcmp(base, rows[i].base, length) == 0);
 	}
 }
 
@@ -317,7 +336,7 @@ static void test_inline_chain_and_its_asserts(void)
 	for (size_t i = 0; i < n; i++) {
 		CU_ASSERT_STRING_EQUAL(lines[i].file, file);
 		CU_ASSERT_EQUAL(lines[i].line, chain[i].line);
-		const char *function = lines[i].function ? ct_cubin_demangle(&arena, lines[i].function) : "";
+		const char *function = lines[i].function ? ct_cubin_demangle(&arena, lines[i].function, NULL) : "";
 		CU_ASSERT_STRING_EQUAL(function, chain[i].function);
 	}
 	CU_ASSERT_TRUE_FATAL(ct_cubin_lines_at(c, TEXT_ADDRESS + 0x340, &arena, &lines, &n));
@@ -461,7 +480,7 @@ static void use_all(const uint8_t *bytes, size_t size, uint64_t pc)
 		return;
 	}
 	if (ct_cubin_function_at(c, pc, &f))
-		ct_cubin_demangle(&arena, f.symbol);
+		ct_cubin_demangle(&arena, f.symbol, NULL);
 	if (ct_cubin_kernel_at(c, pc, &f))
 		ct_cubin_params(c, &f, &arena, &p, &err);
 	ct_cubin_lines_at(c, pc - 1, &arena, &lines, &n);
@@ -544,6 +563,7 @@ int main(void)
 		{"parameters of a kernel", test_parameters_of_a_kernel},
 		{"lines of a PC", test_lines_of_a_pc},
 		{"an assert from the code", test_assert_from_the_code},
+		{"the function of a symbol", test_function_of_a_symbol},
 		{"memory of the dump comes first", test_memory_of_the_dump_comes_first},
 		{"a trap is recognised", test_trap_is_recognised},
 		{"an inline chain and its asserts", test_inline_chain_and_its_asserts},

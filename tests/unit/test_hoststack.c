@@ -338,26 +338,6 @@ static void test_parse_truncated_answers(void)
 	}
 }
 
-static void test_demangle(void)
-{
-	static const struct {
-		const char *in, *out;
-	} cases[] = {
-		{"_ZN2at6native3addEf", "at::native::add(float)"}, {"main", "main"}, {"i", "i"}, {"", ""}, {"_Z", "_Z"}, {"_ZN", "_ZN"},
-		{"$_Z6kernelPf$_Z6helperf", "helper(float)"}, {"$__internal_18_$__cuda_sm20_div_s64", "__cuda_sm20_div_s64"}, {"$", "$"}, {"$a", "$a"},
-		{"$a$", "$a$"}, {"$$b", "$$b"}, {"_Z6kernelIfLi4EEvPT_", "void kernel<float, 4>(float*)"},
-	};
-	struct ct_arena arena = CT_ARENA_INIT;
-	for (size_t i = 0; i < CT_COUNT(cases); i++)
-		CU_ASSERT_STRING_EQUAL(ct_demangle(&arena, cases[i].in), cases[i].out);
-	char *longest = calloc(1, 70001);
-	memset(longest, 'S', 70000);
-	memcpy(longest, "_Z1", 3);
-	CU_ASSERT_PTR_EQUAL(ct_demangle(&arena, longest), longest);
-	free(longest);
-	ct_arena_done(&arena);
-}
-
 static void write_file(const char *path, const char *text)
 {
 	CT_AUTO(ct_auto_close) int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -596,7 +576,6 @@ int main(void)
 		{"parse the agent's answer", test_parse_the_agents_answer},
 		{"parse hostile answers", test_parse_hostile_answers},
 		{"parse truncated answers", test_parse_truncated_answers},
-		{"demangle", test_demangle},
 		{"sources of frames", test_sources_of_frames},
 		{"user frames get the lines around", test_user_frames_get_the_lines_around},
 		{"changed files give no excerpt", test_changed_files_give_no_excerpt},
