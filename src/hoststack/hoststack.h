@@ -50,7 +50,7 @@ struct ct_tensors_about {
 	const char *missing;  // what is not in the list, in words; NULL when it is whole
 };
 
-// Reads the agent's answer to "tensors" into incident->tensors, after those that are there. On failure the incident is as it was.
+// Reads the agent's answer to "tensors" into incident->tensors and incident->python_locals, after those that are there. On failure the incident is as it was.
 // CT_UNAVAILABLE with the agent's own words when it answered with an error.
 bool ct_hoststack_tensors_parse(struct ct_incident *incident, const char *json, size_t length, struct ct_tensors_about *ret_about, struct ct_error *err);
 

@@ -1,5 +1,5 @@
 // Secrets stay out of reports: values of variables and of command-line options whose names speak of secrets, credentials in URLs, and
-// words that have the form of well-known keys; see report.h. Of sources also the strings that names of secrets are given. The names of frames and
+// words that have the form of well-known keys; see report.h. Of sources and of Python's locals also what names of secrets are given. The names of frames and
 // the output are left as they are.
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <ctype.h>
@@ -276,6 +276,17 @@ static void redact_sources(const struct redaction *r, struct ct_incident *in)
 	redact_launches(r, &in->launch.failed_call.at, in->launch.failed_call.present ? 1 : 0);
 }
 
+// A number that is named "pad_token" is none, a text is.
+static void redact_locals(const struct redaction *r, struct ct_python_local *locals, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct ct_python_local *l = &locals[i];
+		bool is_text = l->value && (*l->value == '"' || *l->value == '\'');
+		bool secret = l->name && (is_text ? is_secret(r, l->name) : is_surely_secret(r, l->name));
+		l->value = secret ? REDACTED : redact_line(r, l->value);
+	}
+}
+
 void ct_report_redact(struct ct_incident *incident, const char *const *patterns, size_t n_patterns)
 {
 	struct redaction r = {.arena = &incident->arena, .patterns = patterns, .n_patterns = n_patterns};
@@ -284,4 +295,5 @@ void ct_report_redact(struct ct_incident *incident, const char *const *patterns,
 	redact_pairs(&r, incident->environment, incident->n_environment);
 	redact_pairs(&r, incident->progress, incident->n_progress);
 	redact_sources(&r, incident);
+	redact_locals(&r, incident->python_locals, incident->n_python_locals);
 }

@@ -84,5 +84,31 @@ def library_frames_have_none(b: Bench) -> None:
     assert any("excerpt" in f for f in frames(got.incident(), "program.py"))
 
 
+LOCALS = """
+STEPS = 3
+def train(rate, shape=(3, 224), db_password="hunter2"):
+    note, hf_token, model = "it's", "abc", object()
+    fault()
+train(0.1)
+"""
+
+
+def plain(incident: Dict[str, Any], function: str) -> Dict[str, str]:
+    return {row["name"]: row["value"] for row in incident["python_locals"] if row["function"] == function}
+
+
+@test
+def plain_locals_of_user_frames_are_told(b: Bench) -> None:
+    got = run(b, LOCALS, "--also=html,markdown")
+    found = got.incident()
+    assert plain(found, "train") == {"rate": "0.1", "shape": "(3, 224)", "note": '"it\'s"', "hf_token": "[redacted]", "db_password": "[redacted]"}, found["python_locals"]
+    assert plain(found, "<module>") == {"STEPS": "3"}, found["python_locals"]
+    page, markdown, text = [(got.reports[0] / name).read_text() for name in ("report.html", "report.md", "report.txt")]
+    assert "<h2>Python locals</h2>" in page and "<code>(3, 224)</code>" in page and "hunter2" not in page
+    assert "(3, 224)" not in text.replace("shape=(3, 224)", "") and "rate = 0.1" not in markdown
+    said = subprocess.run([CUDATRAP, "shell", "-c", "python locals", str(got.reports[0])], stdout=subprocess.PIPE, env=b.env, timeout=PATIENCE, check=True).stdout.decode()
+    assert "  rate = 0.1\n  shape = (3, 224)\n" in said and "  STEPS = 3\n" in said and said.startswith("train  "), said
+
+
 if __name__ == "__main__":
     sys.exit(tests.run())

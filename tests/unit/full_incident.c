@@ -165,6 +165,11 @@ static void fill_tensors(struct ct_incident *in)
 			.stride = stride, .n_stride = 2, .dtype = "int64", .device = "cuda:0", .has_data_ptr = true, .data_ptr = UINT64_MAX,
 			.has_storage_ptr = true, .has_storage_bytes = true, .storage_bytes = 512, .requires_grad = true};
 	}
+	for (int role = CT_TENSOR_LOCAL; role <= CT_TENSOR_ARGUMENT; role++) {
+		in->python_locals = ct_arena_grow(&in->arena, in->python_locals, &in->n_python_locals, sizeof *in->python_locals);
+		in->python_locals[in->n_python_locals - 1] = (struct ct_python_local){
+			.name = "step", .value = "40", .role = (enum ct_tensor_role)role, .tid = 8, .has_depth = true, .function = "f", .file = "a.py", .line = 3};
+	}
 	for (int i = 0; i <= CT_CHECK_DEVICE; i++) {
 		in->checks = ct_arena_grow(&in->arena, in->checks, &in->n_checks, sizeof *in->checks);
 		in->checks[in->n_checks - 1] = (struct ct_check){.kind = (enum ct_check_kind)i, .status = (enum ct_check_status)(i % 3), .id = "labels-are-integers",

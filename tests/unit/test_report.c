@@ -364,6 +364,26 @@ static void test_sources_lose_secrets(void)
 		CU_ASSERT_STRING_EQUAL(redacted(cases[i].line, "*customer*", in), cases[i].becomes);
 }
 
+static void test_locals_lose_secrets(void)
+{
+	static const struct {
+		const char *name, *value, *becomes;
+	} cases[] = {
+		{"password", "'x'", "[redacted]"}, {"password", "12345", "[redacted]"}, {"hf_token", "\"it's\"", "[redacted]"}, {"pad_token", "0", "0"},
+		{"url", "'https://me:pw@host/'", "'https://[redacted]@host/'"}, {"x", "'hf_0123456789012345678901234567'", "'[redacted]'"},
+		{"customer", "7", "[redacted]"}, {"shape", "(3, 224)", "(3, 224)"}, {"step", "40", "40"},
+	};
+	static const char *const patterns[] = {"*customer*"};
+	CT_AUTO(ct_incident_auto) struct ct_incident *in = ct_incident_new();
+	for (size_t i = 0; i < CT_COUNT(cases); i++) {
+		in->python_locals = ct_arena_grow(&in->arena, in->python_locals, &in->n_python_locals, sizeof *in->python_locals);
+		in->python_locals[i] = (struct ct_python_local){.name = cases[i].name, .value = cases[i].value};
+	}
+	ct_report_redact(in, patterns, CT_COUNT(patterns));
+	for (size_t i = 0; i < CT_COUNT(cases); i++)
+		CU_ASSERT_STRING_EQUAL(in->python_locals[i].value, cases[i].becomes);
+}
+
 int main(void)
 {
 	static const CU_TestInfo tests[] = {
@@ -379,6 +399,7 @@ int main(void)
 		{"base that is a file", test_base_that_is_a_file},
 		{"base that cannot be written", test_base_that_cannot_be_written},
 		{"sources lose secrets", test_sources_lose_secrets},
+		{"locals lose secrets", test_locals_lose_secrets},
 		{"failing writes leave nothing", test_failing_writes_leave_nothing},
 		CU_TEST_INFO_NULL,
 	};
