@@ -85,7 +85,7 @@ struct ct_cubin_assert {
 };
 // Reads device memory into bytes; false when the dump does not have it. context is the caller's.
 typedef bool ct_cubin_memory(void *context, uint64_t address, void *bytes, size_t size);
-// The arguments of the assert call that returns to pc, decoded from the code before it (sm_90 encodings, others are CT_UNAVAILABLE),
+// The arguments of the assert call that returns to pc, decoded from the code before it (sm_75 to sm_121, others are CT_UNAVAILABLE),
 // constant bank 4 and the string constants. memory may be NULL. Never guesses: what is not certain stays NULL.
 bool ct_cubin_assert_at(const struct ct_cubin *cubin, uint64_t pc, ct_cubin_memory *memory, void *context, struct ct_arena *arena,
 			struct ct_cubin_assert *ret_assert, struct ct_error *err);
