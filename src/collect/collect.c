@@ -153,7 +153,7 @@ static void join_stacks(const struct ct_collect_job *job, struct ct_incident *in
 {
 	merge_stacks(incident, s);
 	ct_hoststack_mark_launching(incident, incident->gpu.has_kernel && incident->gpu.kernel.has_launch_tid ? incident->gpu.kernel.launch_tid : 0);
-	ct_hoststack_add_sources(incident, job->pid);
+	ct_hoststack_add_sources(incident, job->pid, ct_hoststack_began_us(job->pid));
 }
 
 static bool run_gdb(const struct ct_collect_job *job, struct ct_incident *incident, struct ct_error *err)
@@ -285,7 +285,7 @@ static void collect_dumping(const struct ct_collect_job *job, struct ct_incident
 		add_failure(incident, "gpu", start, &err);
 	if (!ct_incident_launching(incident) && incident->n_threads)
 		ct_incident_add_note(incident, "which thread launched the kernel is not known: no single thread was at work while the driver wrote its dump");
-	ct_hoststack_add_sources(incident, job->pid);
+	ct_hoststack_add_sources(incident, job->pid, ct_hoststack_began_us(job->pid));
 	ct_collect_launches(job, incident);
 }
 

@@ -94,7 +94,8 @@ static bool make_from_log(struct ct_run *run, bool *ret_trapped)
 	ct_loglines_finish(run->lines, incident);
 	*ret_trapped = incident->assertion.present;
 	if (!incident->assertion.present && ct_run_take_failed_call(run, incident)) {
-		ct_hoststack_add_sources(incident, (pid_t)incident->process.pid);
+		// The process has ended; it began after us.
+		ct_hoststack_add_sources(incident, (pid_t)incident->process.pid, ct_hoststack_began_us(getpid()));
 		return true;
 	}
 	if (!incident->assertion.present && !(has_cuda_error(incident) && run->result.exit_status != 0))

@@ -25,7 +25,9 @@ bool ct_report_update(struct ct_incident *incident, const char *base_dir, const 
 
 // Before an incident is shown or written: the values of environment variables, of the command's options and of notes become "[redacted]" when their name is
 // that of a secret (*SECRET*, *PASSWORD*, AWS_*, ...-token, ...-key, ...) or matches one of the patterns (fnmatch, case does not count); so do the
-// credentials in URLs and words of the form of well-known keys. A pattern also takes words of the command that it matches.
+// credentials in URLs and words of the form of well-known keys. A pattern also takes words of the command that it matches. Python's
+// locals are treated as variables, texts as the options are; source lines lose
+// such words and credentials, and the strings that they give to names of secrets.
 void ct_report_redact(struct ct_incident *incident, const char *const *patterns, size_t n_patterns);
 
 // Removes the oldest reports in base_dir until keep are left (0: all may stay), and those older than keep_days (0: of any age), but never
