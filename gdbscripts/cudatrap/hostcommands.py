@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List
 
 import gdb
 
@@ -83,7 +83,7 @@ class TrapDown(TrapCommand):
 
 
 class TrapPython(Completed):
-    """Show the Python frames of all host threads, or the tensors that each frame knows.
+    """Show the Python frames of all host threads, or the tensors and plain values that each frame knows.
     Usage: trap python [locals]"""
 
     name, arguments = "python", (0, 1)
@@ -98,15 +98,16 @@ class TrapPython(Completed):
         if not words:
             show(tool.ask("python", found.incident))
             return
-        frame: Optional[Any] = None
-        for row in found.tensors:
-            here = (row.get("tid"), row.get("depth"))
-            if here != frame:
-                show(f"{row.get('function', '?')}  {row.get('file', '?')}:{row.get('line', '?')}  thread {row.get('tid', '?')}")
-                frame = here
-            show("  " + shapes.tensor_text({key: value for key, value in row.items() if key not in ("file", "function")}))
-        if frame is None:
-            raise gdb.GdbError("of the frames' variables only tensors are read, and none is known here")
+        lines: Dict[Any, List[str]] = {}
+        for row in found.tensors + found.python_locals:
+            here = lines.setdefault((row.get("tid"), row.get("depth")), [
+                f"{row.get('function', '?')}  {row.get('file', '?')}:{row.get('line', '?')}  thread {row.get('tid', '?')}"])
+            here.append("  " + (f"{row.get('name', '?')} = {row['value']}" if "value" in row else
+                                shapes.tensor_text({key: value for key, value in row.items() if key not in ("file", "function")})))
+        if not lines:
+            raise gdb.GdbError("of the frames' variables only tensors and plain values are read, and none is known here")
+        for of_frame in lines.values():
+            show("\n".join(of_frame))
 
 
 class TrapLog(TrapCommand):

@@ -54,6 +54,10 @@ class Stop:
         return self.incident.get("tensors", [])
 
     @property
+    def python_locals(self) -> List[Json]:
+        return self.incident.get("python_locals", [])
+
+    @property
     def places(self) -> Dict[Tuple[GridKey, Dim3, Dim3], Place]:
         if self._places is None:
             self._places = {(warp.grid_key, warp.block, lane.thread): Place(warp, lane) for warp in self.state.warps for lane in warp.lanes}

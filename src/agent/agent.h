@@ -8,7 +8,9 @@
 // or {"version":1,"pid":N,"error":"..."} ("no Python in this process", "...").
 // "tensors\n" is answered with the arrays that Python's frames know by name, in the form of the incident's "tensors", where no library of
 // arrays is in use with an empty list of libraries; detail is "" when the list is whole:
-//   {"version":1,"pid":N,"python":"3.12.3","libraries":["torch"],"detail":"","tensors":[{"name":"y","library":"torch","role":"local",...}]}
+//   {"version":1,"pid":N,"python":"3.12.3","libraries":["torch"],"detail":"","tensors":[{"name":"y","library":"torch","role":"local",...}],
+//    "python_locals":[{"name":"step","value":"40","role":"local",...}]}
+// The second list has the plain values of the program's own frames, with or without a library of arrays.
 // "anomaly\n" turns PyTorch's anomaly detection on and is answered with {"version":1,"pid":N,"python":"3.12.3","anomaly":"on"}, or why it is not.
 // With CUDATRAP_ANOMALY=1 the agent does that unasked, as soon as PyTorch was imported.
 // "fail N\n": the driver is shut to this process: every call returns CUresult N, threads that it holds come out of it with N. The answer

@@ -15,10 +15,10 @@ libcudatrap_agent_so_LDADD = -l:libdl.so.2
 # Bytes, not a string: C promises room for 4095 characters only.
 src/agent/stacks_py.inc: src/agent/stacks.py
 	$(AM_V_GEN)$(MKDIR_P) src/agent && od -An -v -tx1 '$(srcdir)/src/agent/stacks.py' | sed 's/ *\([0-9a-f][0-9a-f]\)/0x\1,/g' >$@.tmp && mv $@.tmp $@
-src/agent/tensors_py.inc: src/agent/tensors.py
-	$(AM_V_GEN)$(MKDIR_P) src/agent && od -An -v -tx1 '$(srcdir)/src/agent/tensors.py' | sed 's/ *\([0-9a-f][0-9a-f]\)/0x\1,/g' >$@.tmp && mv $@.tmp $@
+src/agent/tensors_py.inc: src/agent/plain.py src/agent/tensors.py
+	$(AM_V_GEN)$(MKDIR_P) src/agent && cat '$(srcdir)/src/agent/plain.py' '$(srcdir)/src/agent/tensors.py' | od -An -v -tx1 | sed 's/ *\([0-9a-f][0-9a-f]\)/0x\1,/g' >$@.tmp && mv $@.tmp $@
 src/agent/anomaly_py.inc: src/agent/anomaly.py
 	$(AM_V_GEN)$(MKDIR_P) src/agent && od -An -v -tx1 '$(srcdir)/src/agent/anomaly.py' | sed 's/ *\([0-9a-f][0-9a-f]\)/0x\1,/g' >$@.tmp && mv $@.tmp $@
 src/agent/libcudatrap_agent_so-python.$(OBJEXT): src/agent/stacks_py.inc src/agent/tensors_py.inc src/agent/anomaly_py.inc
-EXTRA_DIST += src/agent/stacks.py src/agent/tensors.py src/agent/anomaly.py
+EXTRA_DIST += src/agent/stacks.py src/agent/plain.py src/agent/tensors.py src/agent/anomaly.py
 CLEANFILES += src/agent/stacks_py.inc src/agent/tensors_py.inc src/agent/anomaly_py.inc

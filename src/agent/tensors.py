@@ -1,4 +1,4 @@
-# The arrays that Python frames know by name, as members of the agent's answer, ASCII.
+# The arrays that Python frames know by name, and the plain values that plain.py takes, as members of the agent's answer, ASCII.
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # Compiled into libcudatrap-agent.so and run by its thread inside somebody else's program, with the GIL, on Python 3.8 to 3.14, while the GPU
@@ -417,6 +417,7 @@ class Walk:
         self.dicts = [dict] + ([ordered] if ordered is not None else [])
         self.known = {}  # id of a type -> its library, or None; types in it are held
         self.left_out = 0
+        self.plain = []  # rows of plain.py
         self.of_frame = 0  # arrays of the frame that is looked at
         self.opened = set()  # ids of what a frame of the thread further in has opened
 
@@ -503,7 +504,7 @@ class Walk:
             pairs = []  # the namespace that a metaclass or an exec() gave: the program's code
         return [pair for pair in pairs if type(pair[0]) is str]
 
-    def take_frame(self, frame: object, tid: int, depth: int) -> None:
+    def take_frame(self, frame: object, tid: int, depth: int, is_own: bool) -> None:
         code = frame.f_code
         place = '"tid":%d,"depth":%d,"function":%s,"file":%s' % (
             tid, depth, quote(code.co_qualname if hasattr(code, "co_qualname") else code.co_name), quote(code.co_filename))
@@ -513,17 +514,24 @@ class Walk:
         arguments = code.co_varnames[:code.co_argcount + code.co_kwonlyargcount + extra]
         self.of_frame = 0
         pairs = self.locals_in(frame)
+        if is_own and len(self.plain) < MAX_PLAIN:
+            self.plain += plain_rows(pairs, arguments, place, MAX_PLAIN - len(self.plain))
+        if not self.libraries:
+            return
         rest = [(name, value) for name, value in pairs if not self.take(value, name, "argument" if name in arguments else "local", place)]
         for name, value in rest:
             if self.of_frame < MAX_OF_FRAME:
                 self.open(value, name, place)
 
     def take_thread(self, frame: object, tid: int) -> None:
-        depth = 0
+        depth = n_own = 0
         self.opened = set()
         while frame is not None and depth < MAX_FRAMES:
             hold([frame])
-            self.take_frame(frame, tid, depth)
+            is_own = n_own < MAX_OWN_FRAMES and is_own_code(frame.f_code)
+            n_own += is_own
+            if is_own or self.libraries:
+                self.take_frame(frame, tid, depth, is_own)
             frame = frame.f_back
             depth += 1
 
@@ -550,14 +558,14 @@ def describe_all() -> str:
     # The main thread first: it launches more often than others, and the list may end early.
     frames.sort(key=lambda pair: tids.get(pair[0]) != pid)
     try:
-        for ident, frame in frames[:MAX_THREADS] if walk.libraries else []:
+        for ident, frame in frames[:MAX_THREADS]:
             walk.take_thread(frame, tids.get(ident, 0))
     except Full:
         pass
     left = "%d functions that use locals() or are traced were left alone" % walk.left_out if walk.left_out else ""
-    return '"libraries":[%s],"detail":%s,"tensors":[%s]' % (
+    return '"libraries":[%s],"detail":%s,"tensors":[%s],"python_locals":[%s]' % (
         ",".join([quote(library.name) for library in walk.libraries]),
-        quote("; ".join([text for text in (walk.budget.cut, left) if text])), ",".join(walk.budget.rows))
+        quote("; ".join([text for text in (walk.budget.cut, left) if text])), ",".join(walk.budget.rows), ",".join(walk.plain))
 
 
 result = describe_all()

@@ -24,7 +24,8 @@ enum {
 	// Each reference to an earlier part can double the text at most: up to this many it stays below some megabytes.
 	HARMLESS_REFERENCES = 10,
 	HARMLESS_LENGTH = 1024,
-	CHILD_MS = 1000,
+	CHILD_MS = 400,
+	FORK_US = 500,  // what a child costs us even when it has nothing to do, rounded up (0.1 to 0.4 ms, a process of 200 MB)
 };
 // The text that a child may build; realloc() holds the old and the new one for a moment.
 #define CHILD_BYTES ((rlim_t)256 << 20)
@@ -86,10 +87,16 @@ static bool read_child(int input, struct ct_str *ret_text)
 	}
 }
 
-static bool demangle_apart(const char *mangled, struct ct_str *ret_plain)
+static int64_t used_us(const struct rusage *usage)
+{
+	return (int64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000 + usage->ru_utime.tv_usec + usage->ru_stime.tv_usec;
+}
+
+static bool demangle_apart(const char *mangled, struct ct_demangle_budget *budget, struct ct_str *ret_plain)
 {
 	int ends[2], status = 1;
-	if (pipe2(ends, O_CLOEXEC) != 0)
+	struct rusage usage = {0};
+	if (budget->left_us <= 0 || pipe2(ends, O_CLOEXEC) != 0)
 		return false;
 	CT_AUTO(ct_auto_close) int read_end = ends[0];
 	CT_AUTO(ct_auto_close) int write_end = ends[1];
@@ -104,22 +111,24 @@ static bool demangle_apart(const char *mangled, struct ct_str *ret_plain)
 	bool whole = read_child(read_end, &text);
 	if (!whole)
 		kill(pid, SIGKILL);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+	while (wait4(pid, &status, 0, &usage) < 0 && errno == EINTR)
 		;
+	budget->left_us -= FORK_US + used_us(&usage);
 	if (!whole || status != 0)
 		return false;
 	ct_str_append(ret_plain, ct_str_text(&text), text.length);
 	return true;
 }
 
-bool ct_demangle_bounded(const char *mangled, struct ct_str *ret_plain)
+bool ct_demangle_bounded(const char *mangled, struct ct_demangle_budget *budget, struct ct_str *ret_plain)
 {
+	struct ct_demangle_budget own = CT_DEMANGLE_BUDGET_INIT;
 	// Without the prefix the demangler takes names for types: "i" would become "int".
 	size_t length = strnlen(mangled, CT_MANGLED_MAX), before = ret_plain->length;
 	if (mangled[0] != '_' || mangled[1] != 'Z' || length >= CT_MANGLED_MAX)
 		return false;
 	if (!is_harmless(mangled, length))
-		return demangle_apart(mangled, ret_plain);
+		return demangle_apart(mangled, budget ? budget : &own, ret_plain);
 	append_plain(mangled, ret_plain);
 	return ret_plain->length > before;
 }

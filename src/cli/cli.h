@@ -19,6 +19,8 @@ enum ct_after_fault { CT_FAULT_IS_ERROR, CT_FAULT_ENDS_RUN, CT_FAULT_CONTINUES }
 enum ct_record_choice { CT_RECORDS_WITH_ASYNC, CT_RECORDS_ALWAYS, CT_RECORDS_NEVER };
 
 enum { CT_MAX_COMMANDS = 64, CT_MAX_REDACT = 64 };
+// Bounds of record_depth and history. Options come before all else, so those who know the reasons check that these are theirs (engine/record.c).
+enum { CT_OPTION_MIN_RECORD_DEPTH = 4096, CT_OPTION_MAX_RECORD_DEPTH = 1024 * 1024, CT_OPTION_MAX_HISTORY = 1024 };
 
 struct ct_options {
 	char **argv;  // what is left after the options: the command, or a subcommand's operands; NULL-terminated

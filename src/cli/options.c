@@ -255,12 +255,12 @@ static bool apply(struct ct_options *o, const struct option_row *row, const char
 		o->record = CT_RECORDS_NEVER;
 		return true;
 	case OPT_RECORD_DEPTH:
-		return parse_number(row, value, 4096, 1024 * 1024, &o->record_depth, err);
+		return parse_number(row, value, CT_OPTION_MIN_RECORD_DEPTH, CT_OPTION_MAX_RECORD_DEPTH, &o->record_depth, err);
 	case OPT_KEEP_RECORD:
 		o->keep_record = true;
 		return true;
 	case OPT_HISTORY:
-		return parse_number(row, value, 0, 1024, &o->history, err);
+		return parse_number(row, value, 0, CT_OPTION_MAX_HISTORY, &o->history, err);
 	case OPT_ANOMALY:
 		o->anomaly = true;
 		return true;

@@ -153,7 +153,7 @@ static void join_stacks(const struct ct_collect_job *job, struct ct_incident *in
 {
 	merge_stacks(incident, s);
 	ct_hoststack_mark_launching(incident, incident->gpu.has_kernel && incident->gpu.kernel.has_launch_tid ? incident->gpu.kernel.launch_tid : 0);
-	ct_hoststack_add_sources(incident, job->pid);
+	ct_hoststack_add_sources(incident, job->pid, ct_hoststack_began_us(job->pid));
 }
 
 static bool run_gdb(const struct ct_collect_job *job, struct ct_incident *incident, struct ct_error *err)
@@ -279,7 +279,7 @@ static void collect_dumping(const struct ct_collect_job *job, struct ct_incident
 	// Only then is the launching thread the one that spins in the driver.
 	if (!(incident->launch_blocking && ct_hoststack_mark_running(incident, job->pid)))
 		ct_hoststack_mark_launching(incident, 0);
-	ct_hoststack_add_sources(incident, job->pid);  // what lines say decides which tensors are looked into
+	ct_hoststack_add_sources(incident, job->pid, ct_hoststack_began_us(job->pid));  // what lines say decides which tensors are looked into
 	save(job, incident);
 	int64_t start = ct_now_us();
 	if (!ct_collect_dump(job, incident, &err) && !has_row(incident, "gpu"))

@@ -27,7 +27,7 @@ void ct_collect_launches(const struct ct_collect_job *job, struct ct_incident *i
 	ct_matching_grid(record, incident->monotonic_us * 1000, job->history, incident);
 	ct_matching_refused_launch(record, incident);
 	ct_launches_free(record);
-	ct_hoststack_add_sources(incident, job->pid);
+	ct_hoststack_add_sources(incident, job->pid, ct_hoststack_began_us(job->pid));
 	bool found = incident->launch.certainty != CT_CERTAINTY_NONE;
 	add_row(incident, found ? CT_COLLECTOR_OK : CT_COLLECTOR_PARTIAL, start, found ? NULL : incident->launch.why);
 }

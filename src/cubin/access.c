@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "cubin/cubin_priv.h"
 
-enum { OP_LD = 0x980, OP_LDG = 0x981, OP_ST = 0x985, OP_STG = 0x986, MAX_BETWEEN = 16 };
+enum { OP_LD = 0x980, OP_LDG = 0x981, OP_ST = 0x985, OP_STG = 0x986, MAX_BETWEEN = 16, DECODED_SM = 90 };
 
 // Bits of the upper half: size 9-11, ordering 13-16; of a load's dest, of a store's memory descriptor 0-5; of a store eviction 20.
 #define SIZE_BITS 0xe00u
@@ -44,7 +44,7 @@ bool ct_cubin_access_at(const struct ct_cubin *c, uint64_t pc, uint64_t stand_pc
 {
 	struct ct_insn insn;
 	struct ct_cubin_access a;
-	if (c->sm != CT_DECODED_SM || !ct_cubin_insn(c, pc, &insn) || !decode(&insn, &a) || stand_pc < pc || stand_pc - pc > MAX_BETWEEN * CT_CUBIN_INSTRUCTION)
+	if (c->sm != DECODED_SM || !ct_cubin_insn(c, pc, &insn) || !decode(&insn, &a) || stand_pc < pc || stand_pc - pc > MAX_BETWEEN * CT_CUBIN_INSTRUCTION)
 		return false;
 	// A load that faults writes its destination all the same (H200, driver 580.159: zeros).
 	if (!a.is_store && overlaps(&a, insn.lo >> 16 & 0xff, (a.size_bytes + 3) / 4))

@@ -1,5 +1,5 @@
 // The assert behind a PC: __assertfail(const char *message, const char *file, unsigned line, const char *function, size_t char_size).
-// The device ABI passes these in R4:R5, R6:R7, R8, R10:R11 and R12:R13 (CUDA 13.0, optimised and -G code).
+// The device ABI passes these in R4:R5, R6:R7, R8, R10:R11 and R12:R13 (CUDA 13.0, optimised and -G code, sm_75 to sm_121).
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "cubin/cubin_priv.h"
 
@@ -36,7 +36,7 @@ static bool calls_assert(const struct ct_cubin *c, const struct ct_flow *flow, u
 bool ct_cubin_is_assert_return(const struct ct_cubin *c, uint64_t pc)
 {
 	struct ct_flow flow;
-	if (c->sm != CT_DECODED_SM || pc < CT_CUBIN_INSTRUCTION || !ct_flow_init(c, pc - CT_CUBIN_INSTRUCTION, &flow))
+	if (!ct_sass_is_known(c->sm) || pc < CT_CUBIN_INSTRUCTION || !ct_flow_init(c, pc - CT_CUBIN_INSTRUCTION, &flow))
 		return false;
 	bool is = calls_assert(c, &flow, pc - CT_CUBIN_INSTRUCTION);
 	ct_flow_done(&flow);
@@ -46,7 +46,7 @@ bool ct_cubin_is_assert_return(const struct ct_cubin *c, uint64_t pc)
 bool ct_cubin_is_trap_return(const struct ct_cubin *c, uint64_t pc)
 {
 	struct ct_insn insn;
-	return c->sm == CT_DECODED_SM && pc >= CT_CUBIN_INSTRUCTION && ct_cubin_insn(c, pc - CT_CUBIN_INSTRUCTION, &insn) && ct_sass_is_trap(&insn);
+	return ct_sass_is_known(c->sm) && pc >= CT_CUBIN_INSTRUCTION && ct_cubin_insn(c, pc - CT_CUBIN_INSTRUCTION, &insn) && ct_sass_is_trap(&insn);
 }
 
 static bool symbol_address(const struct ct_cubin *c, uint32_t symbol, int64_t addend, uint64_t *ret_address)
@@ -139,8 +139,8 @@ bool ct_cubin_assert_at(const struct ct_cubin *c, uint64_t pc, ct_cubin_memory *
 			struct ct_cubin_assert *ret_assert, struct ct_error *err)
 {
 	struct ct_flow flow;
-	if (c->sm != CT_DECODED_SM)
-		return ct_fail(err, CT_UNAVAILABLE, "assert calls are decoded for sm_%d only, this code is for sm_%u", CT_DECODED_SM, c->sm);
+	if (!ct_sass_is_known(c->sm))
+		return ct_fail(err, CT_UNAVAILABLE, "assert calls are decoded for sm_75 to sm_121, this code is for sm_%u", c->sm);
 	if (pc < CT_CUBIN_INSTRUCTION || !ct_flow_init(c, pc - CT_CUBIN_INSTRUCTION, &flow))
 		return ct_fail(err, CT_UNAVAILABLE, "no code of this image at 0x%llx", (unsigned long long)pc);
 	CT_AUTO(ct_auto_str) struct ct_str undecoded = CT_STR_INIT;

@@ -36,8 +36,8 @@ bool ct_cubin_function_at(const struct ct_cubin *cubin, uint64_t pc, struct ct_c
 bool ct_cubin_kernel_at(const struct ct_cubin *cubin, uint64_t pc, struct ct_cubin_function *ret_function);
 
 // A symbol as people write it, in the arena: demangled; the callee's part of "$kernel$callee". Cleaned. symbol itself when it is
-// not a mangled name.
-const char *ct_cubin_demangle(struct ct_arena *arena, const char *symbol);
+// not a mangled name. budget as in ct_demangle_bounded().
+const char *ct_cubin_demangle(struct ct_arena *arena, const char *symbol, struct ct_demangle_budget *budget);
 // The parameter types of a demangled signature: "f(int, A<b, c>*)" gives "int", "A<b, c>*". False when there is no parameter list.
 bool ct_cubin_param_types(struct ct_arena *arena, const char *signature, const char ***ret_types, size_t *ret_count);
 // The template arguments of a type: "n::A<B<int>, 2ul>" gives "B<int>", "2ul". False when it has none.
@@ -96,7 +96,7 @@ struct ct_cubin_assert {
 };
 // Reads device memory into bytes; false when the dump does not have it. context is the caller's.
 typedef bool ct_cubin_memory(void *context, uint64_t address, void *bytes, size_t size);
-// The arguments of the assert call that returns to pc, decoded from the code before it (sm_90 encodings, others are CT_UNAVAILABLE),
+// The arguments of the assert call that returns to pc, decoded from the code before it (sm_75 to sm_121, others are CT_UNAVAILABLE),
 // constant bank 4 and the string constants. memory may be NULL. Never guesses: what is not certain stays NULL.
 bool ct_cubin_assert_at(const struct ct_cubin *cubin, uint64_t pc, ct_cubin_memory *memory, void *context, struct ct_arena *arena,
 			struct ct_cubin_assert *ret_assert, struct ct_error *err);

@@ -61,9 +61,9 @@ static inline bool ct_section_has_bytes(const Elf64_Shdr *s)
 }
 
 // One instruction, two 64-bit words.
-enum { CT_DECODED_SM = 90 };  // the architecture whose instructions sass.c and access.c know
 struct ct_insn {
 	uint64_t lo, hi;
+	unsigned sm;  // of which architecture
 };
 bool ct_cubin_insn(const struct ct_cubin *c, uint64_t pc, struct ct_insn *ret_insn);
 
@@ -73,13 +73,13 @@ enum ct_effect_kind {
 	CT_EFFECT_NONE,      // writes no general or uniform register
 	CT_EFFECT_WRITES,    // writes `count` registers from `dest`, value not of interest
 	CT_EFFECT_VALUE,     // dest = value
-	CT_EFFECT_COPY,      // dest = register `source`
+	CT_EFFECT_COPY,      // dest = register `source`; of count 2 the pairs
 	CT_EFFECT_CONSTANT,  // dest (count 1 or 2) = constant bank `bank` at offset (+ register `index`)
 	CT_EFFECT_CALL,      // the callee may write anything
 	CT_EFFECT_BARRIER,   // control never falls through to the next instruction
 };
-// Registers: 0..254 general, CT_UNIFORM + 0..62 uniform. 255 and CT_UNIFORM + 63 read as zero.
-enum { CT_RZ = 255, CT_UNIFORM = 256, CT_URZ = CT_UNIFORM + 63, CT_NO_REGISTER = 0xffff };
+// Registers: 0..254 general, CT_UNIFORM + 0..254 uniform. 255 and CT_UNIFORM + 255 read as zero.
+enum { CT_RZ = 255, CT_UNIFORM = 256, CT_URZ = CT_UNIFORM + 255, CT_NO_REGISTER = 0xffff };
 struct ct_effect {
 	enum ct_effect_kind kind;
 	bool conditional;  // guarded by a predicate
@@ -89,6 +89,8 @@ struct ct_effect {
 	uint32_t value, bank, offset;
 	uint64_t target;
 };
+// Is this an architecture whose instructions were compared? Nothing below is to be asked of others.
+bool ct_sass_is_known(unsigned sm);
 struct ct_effect ct_sass_effect(const struct ct_insn *insn, uint64_t pc);
 bool ct_sass_is_trap(const struct ct_insn *insn);
 // CALL.ABS through a register pair, *ret_register its first; CALL.ABS to an address (which a relocation names).
@@ -133,5 +135,7 @@ enum ct_text_status ct_cubin_text(const struct ct_cubin *c, const struct ct_text
 bool ct_cubin_layout_offset(const struct ct_cubin *c, size_t section, size_t symbol, uint64_t *ret_offset);
 // The identifier of a demangled or pretty function name: "f" of "void n::f<int>(float)"; not in any arena: [*start, +length).
 bool ct_cubin_base_name(const char *name, const char **ret_start, size_t *ret_length);
+// The same of a kernel's symbol, without demangling it: "f" of "_ZN1n1fIiEEvf". False for what no kernel can be (members of classes, lambdas).
+bool ct_cubin_symbol_base(const char *symbol, const char **ret_start, size_t *ret_length);
 
 #endif

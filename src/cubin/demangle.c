@@ -1,16 +1,17 @@
 // Names of kernels and device functions as people write them.
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <ctype.h>
+#include <stdlib.h>
 
 #include "cubin/cubin_priv.h"
 
-const char *ct_cubin_demangle(struct ct_arena *arena, const char *symbol)
+const char *ct_cubin_demangle(struct ct_arena *arena, const char *symbol, struct ct_demangle_budget *budget)
 {
 	// "$kernel$callee" and "$__internal_0_$callee": local functions that ptxas keeps inside a kernel's section.
 	const char *dollar = symbol[0] == '$' ? strrchr(symbol, '$') : NULL;
 	const char *name = dollar && dollar[1] ? dollar + 1 : symbol;
 	CT_AUTO(ct_auto_str) struct ct_str plain = CT_STR_INIT;
-	if (ct_demangle_bounded(name, &plain))
+	if (ct_demangle_bounded(name, budget, &plain))
 		return ct_arena_clean(arena, plain.data, plain.length);
 	return ct_arena_clean(arena, name, strnlen(name, CT_CUBIN_MAX_NAME));
 }
@@ -107,4 +108,40 @@ bool ct_cubin_base_name(const char *name, const char **ret_start, size_t *ret_le
 	*ret_start = start;
 	*ret_length = (size_t)(end - start);
 	return end > start;
+}
+
+// A source name of the Itanium C++ ABI (5.1.2): its length in digits, then so many bytes. Returns what follows; NULL: none is there.
+static const char *source_name(const char *at, const char **ret_start, size_t *ret_length)
+{
+	char *end;
+	if (*at == 'L')  // internal linkage
+		at++;
+	if (!isdigit((unsigned char)*at))
+		return NULL;
+	unsigned long length = strtoul(at, &end, 10);
+	if (length == 0 || strnlen(end, length) < length)
+		return NULL;
+	*ret_start = end;
+	*ret_length = length;
+	return end + length;
+}
+
+bool ct_cubin_symbol_base(const char *symbol, const char **ret_start, size_t *ret_length)
+{
+	if (!ct_starts_with(symbol, "_Z")) {
+		*ret_start = symbol;
+		*ret_length = strlen(symbol);
+		return *symbol != '\0';
+	}
+	const char *at = symbol + strlen("_Z");
+	if (*at != 'N')
+		return source_name(at, ret_start, ret_length) != NULL;
+	at++;
+	if (ct_starts_with(at, "St"))  // ::std
+		at += strlen("St");
+	// Namespaces, then the function. A kernel is no member of a class: the first template arguments are its own.
+	const char *next = source_name(at, ret_start, ret_length);
+	for (; next && *next != 'I' && *next != 'E'; next = source_name(next, ret_start, ret_length))
+		;
+	return next != NULL;
 }

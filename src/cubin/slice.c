@@ -82,7 +82,7 @@ static bool step(struct search *s, uint64_t at, const struct ct_effect *e, uint1
 	if (e->conditional || e->kind == CT_EFFECT_WRITES)
 		return true;
 	if (e->kind == CT_EFFECT_COPY) {
-		*reg = e->source;
+		*reg = e->source == CT_RZ || e->source == CT_URZ ? e->source : (uint16_t)(e->source + (*reg - e->dest));
 		return false;
 	}
 	*ret_origin = e->kind == CT_EFFECT_VALUE ? from_immediate(s->flow, at, e) : from_constant(s, at, e, *reg);

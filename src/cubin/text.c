@@ -73,28 +73,29 @@ static bool same_name(const char *a, size_t a_length, const char *b, size_t b_le
 	return a_length == b_length && memcmp(a, b, a_length) == 0;
 }
 
-// Is this text the name of a kernel other than `kernel`? Kernels are not inlined into one another, so it cannot be an assert's function there.
+// Is `name` the function of this symbol? Names are not expanded for it: an image holds thousands, and each of them may stand for gigabytes.
+static bool is_of_symbol(const char *name, size_t length, const char *symbol)
+{
+	const char *own;
+	size_t own_length;
+	return ct_cubin_symbol_base(symbol, &own, &own_length) && same_name(name, length, own, own_length);
+}
+
+// Is this text the name of a kernel other than that of symbol `kernel`? Kernels are not inlined into one another, so it cannot be an assert's
+// function there.
 static bool names_another_kernel(const struct ct_cubin *c, const char *text, const char *kernel)
 {
-	CT_AUTO(ct_arena_done) struct ct_arena scratch = CT_ARENA_INIT;
-	const char *name, *own, *other;
-	size_t length, own_length, other_length;
-	if (!ct_cubin_base_name(text, &name, &length))
-		return false;
-	const char *own_name = ct_cubin_demangle(&scratch, kernel);
-	if (ct_cubin_base_name(own_name, &own, &own_length) && same_name(name, length, own, own_length))
-		return false;
-	const char *identifier = ct_arena_strndup(&scratch, name, length);
+	const char *name;
+	size_t length;
 	Elf64_Sym sym;
 	uint64_t spent = 0;
+	if (!ct_cubin_base_name(text, &name, &length) || is_of_symbol(name, length, kernel))
+		return false;
 	for (size_t i = 0; ct_cubin_symbol(c, i, &sym); i++) {
 		const char *symbol = ct_cubin_symbol_name(c, &sym);
 		if (!ct_cubin_spend_name(c, symbol, &spent))
 			return false;
-		if (ELF64_ST_TYPE(sym.st_info) != STT_FUNC || !(sym.st_other & CT_STO_ENTRY) || !strstr(symbol, identifier))
-			continue;
-		const char *plain = ct_cubin_demangle(&scratch, symbol);
-		if (ct_cubin_base_name(plain, &other, &other_length) && same_name(name, length, other, other_length))
+		if (ELF64_ST_TYPE(sym.st_info) == STT_FUNC && (sym.st_other & CT_STO_ENTRY) && is_of_symbol(name, length, symbol))
 			return true;
 	}
 	return false;

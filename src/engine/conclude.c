@@ -94,7 +94,8 @@ static bool make_from_log(struct ct_run *run, bool *ret_trapped)
 	ct_loglines_finish(run->lines, incident);
 	*ret_trapped = incident->assertion.present;
 	if (!incident->assertion.present && ct_run_take_failed_call(run, incident)) {
-		ct_hoststack_add_sources(incident, (pid_t)incident->process.pid);
+		// The process has ended; it began after us.
+		ct_hoststack_add_sources(incident, (pid_t)incident->process.pid, ct_hoststack_began_us(getpid()));
 		return true;
 	}
 	if (!incident->assertion.present && !(has_cuda_error(incident) && run->result.exit_status != 0))
@@ -160,7 +161,7 @@ static void keep_dump(struct ct_run *run, const char *report_path)
 	CT_AUTO(ct_auto_str) struct ct_str from = CT_STR_INIT;
 	CT_AUTO(ct_auto_str) struct ct_str to = CT_STR_INIT;
 	ct_str_addf(&from, "%s/" CT_COLLECT_DUMP, run->scratch);
-	ct_str_addf(&to, "%s/" CT_COLLECT_DUMP, report_path);
+	ct_str_addf(&to, "%s/" CT_REPORT_DUMP, report_path);
 	if (access(ct_str_text(&from), F_OK) != 0 || rename(ct_str_text(&from), ct_str_text(&to)) == 0)
 		return;
 	if (!ct_copy_file(ct_str_text(&from), ct_str_text(&to), &err))

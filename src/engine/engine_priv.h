@@ -192,9 +192,13 @@ int ct_run_conclude(struct ct_run *run);
 void ct_run_tell_ci(const struct ct_run *run, const char *report_path);
 // tell.c: runs --on-report and writes to the system's log; their failures are said and change nothing. report_path NULL: none was written.
 void ct_run_tell_others(struct ct_run *run, const char *report_path);
+// syslog.c: a message to journald, else to /dev/log. CT_UNAVAILABLE: there is neither. None of these waits: CT_TIMEOUT where nobody takes it.
+bool ct_run_log(struct ct_incident *incident, const char *path, struct ct_error *err);
 const char *ct_run_log_line(struct ct_incident *incident, const char *path);
 // One datagram by journald's native protocol to socket_path.
 bool ct_run_log_journal(struct ct_incident *incident, const char *path, const char *socket_path, struct ct_error *err);
+// One message as syslog(3) writes it; the socket may be one of datagrams or a stream.
+bool ct_run_log_syslog(struct ct_incident *incident, const char *path, const char *socket_path, struct ct_error *err);
 
 // One line about a failure of ours; returns status.
 int ct_run_complain(const struct ct_error *err, int status);

@@ -1,5 +1,6 @@
 // The record of launches in a run: the folder that the agents write it to, and what is made of it when nothing was trapped.
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <assert.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -20,6 +21,9 @@ static bool is_wanted(const struct ct_options *o)
 {
 	return o->record == CT_RECORDS_ALWAYS || (o->record == CT_RECORDS_WITH_ASYNC && o->async);
 }
+
+static_assert(CT_OPTION_MIN_RECORD_DEPTH == (int)CT_RECORD_MIN_DEPTH && CT_OPTION_MAX_RECORD_DEPTH == (int)CT_RECORD_MAX_DEPTH, "the option and the record");
+static_assert(CT_OPTION_MAX_HISTORY == (int)CT_MAX_LAUNCH_HISTORY, "the option and the incident");
 
 static uint64_t bytes_at(uint64_t depth)
 {
@@ -184,7 +188,7 @@ void ct_run_keep_record(const struct ct_run *run, const char *report_path)
 	if (!run->record_dir || !run->options->keep_record)
 		return;
 	ct_str_addf(&from, "%s/launches.%" PRId64, run->record_dir, run->incident->process.pid);
-	ct_str_addf(&to, "%s/launches.record", report_path);
+	ct_str_addf(&to, "%s/" CT_REPORT_RECORD, report_path);
 	if (access(ct_str_text(&from), F_OK) == 0 && !ct_copy_file(ct_str_text(&from), ct_str_text(&to), &err))
 		dprintf(STDERR_FILENO, "cudatrap: the record of launches was not kept: %s\n", err.text);
 }

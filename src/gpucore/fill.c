@@ -54,7 +54,7 @@ static void fill_kernel(struct filling *f, const struct ct_gpucore_grid *grid, s
 		if (!kernel.is_entry)
 			ct_cubin_kernel_at(image, grid->entry_pc, &kernel);
 		out->symbol = clean(f->incident, kernel.symbol);
-		out->name = ct_cubin_demangle(arena, kernel.symbol);
+		out->name = ct_cubin_demangle(arena, kernel.symbol, &f->core->names);
 	} else {
 		ct_incident_add_note(f->incident, "The code of grid %" PRIu64 " is not in the dump, so its kernel has no name.", grid->grid_id);
 	}

@@ -43,7 +43,7 @@ static void add_place(struct stack *s, uint64_t pc, uint64_t line_pc)
 	for (size_t i = 0; has_lines && i + 1 < n_lines; i++) {
 		struct ct_device_frame *frame = add_frame(s);
 		frame->pc = pc;
-		frame->function = lines[i].function ? ct_cubin_demangle(s->arena, lines[i].function) : NULL;
+		frame->function = lines[i].function ? ct_cubin_demangle(s->arena, lines[i].function, &s->core->names) : NULL;
 		frame->file = lines[i].file;
 		frame->line = lines[i].line;
 		frame->inlined = true;
@@ -51,7 +51,7 @@ static void add_place(struct stack *s, uint64_t pc, uint64_t line_pc)
 	struct ct_device_frame *frame = add_frame(s);
 	frame->pc = pc;
 	if (has_function) {
-		frame->function = ct_cubin_demangle(s->arena, f.symbol);
+		frame->function = ct_cubin_demangle(s->arena, f.symbol, &s->core->names);
 		frame->has_offset = pc >= f.address;
 		frame->offset = frame->has_offset ? pc - f.address : 0;
 	}

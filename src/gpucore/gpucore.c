@@ -59,7 +59,7 @@ static void list_grids(struct ct_gpucore *core)
 static bool open_source(struct ct_source source, struct ct_gpucore **ret_core, struct ct_error *err)
 {
 	CT_AUTO(ct_gpucore_auto) struct ct_gpucore *core = ct_xrealloc(NULL, sizeof *core);
-	*core = (struct ct_gpucore){.source = source};
+	*core = (struct ct_gpucore){.source = source, .names = CT_DEMANGLE_BUDGET_INIT};
 	if (!ct_container_index(core, err))
 		return false;
 	struct ct_table devices;
@@ -269,5 +269,5 @@ const char *ct_gpucore_kernel(struct ct_gpucore *core, size_t grid_index, struct
 			params = (struct ct_cubin_params){0};
 		*ret_params = params;
 	}
-	return ct_cubin_demangle(arena, kernel.symbol);
+	return ct_cubin_demangle(arena, kernel.symbol, &core->names);
 }

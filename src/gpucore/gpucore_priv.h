@@ -57,6 +57,7 @@ struct ct_gpucore {
 	struct ct_grid_key *grid_keys;  // sorted
 	struct ct_range *memory;  // global and managed memory, by address; no byte of it twice
 	size_t n_memory;
+	struct ct_demangle_budget names;
 	size_t n_damaged;
 	char damage[160];
 };

@@ -26,7 +26,8 @@ static int reopen_regular(int path_fd)
 	}
 	char self[64];
 	snprintf(self, sizeof self, "/proc/self/fd/%d", path_fd);
-	return open(self, O_RDONLY | O_CLOEXEC);
+	// Some of the kernel's own files (/proc/kmsg) are regular ones, and a read of them waits.
+	return open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
 // openat2() keeps absolute links inside the root; kernels before 5.6 and some seccomp filters do not have it.

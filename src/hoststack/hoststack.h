@@ -50,7 +50,7 @@ struct ct_tensors_about {
 	const char *missing;  // what is not in the list, in words; NULL when it is whole
 };
 
-// Reads the agent's answer to "tensors" into incident->tensors, after those that are there. On failure the incident is as it was.
+// Reads the agent's answer to "tensors" into incident->tensors and incident->python_locals, after those that are there. On failure the incident is as it was.
 // CT_UNAVAILABLE with the agent's own words when it answered with an error.
 bool ct_hoststack_tensors_parse(struct ct_incident *incident, const char *json, size_t length, struct ct_tensors_about *ret_about, struct ct_error *err);
 
@@ -72,8 +72,13 @@ bool ct_hoststack_native(struct ct_incident *incident, pid_t pid, int64_t deadli
 void ct_hoststack_merge(struct ct_incident *incident, const struct ct_python_stacks *stacks);
 
 // Fills `source` of Python frames, and of native frames that have an absolute path, from the files as process pid sees them (0, or a
-// process that is gone: as we do): regular files up to 4 MiB, the line trimmed and cut at 200 columns.
-void ct_hoststack_add_sources(struct ct_incident *incident, pid_t pid);
+// process that is gone: as we do): regular files up to 4 MiB, the line trimmed and cut at 200 columns. The users' own frames get an excerpt, at
+// most 64 in the threads and 64 in the launches, where the file is older than the code: of Python than began_us (ct_hoststack_began_us();
+// 0: none get one), of native code than its module. Where it is newer a note says so.
+void ct_hoststack_add_sources(struct ct_incident *incident, pid_t pid, int64_t began_us);
+
+// When the process began: wall clock, microseconds since the epoch; 0: not known.
+int64_t ct_hoststack_began_us(pid_t pid);
 
 // Marks the launching thread and moves it to the front: by launch_tid when not 0, else the thread that is blocked in a launch or
 // synchronisation call of libcuda; says how it knows. No thread is marked when there is no telling: a note says why.
@@ -88,8 +93,5 @@ bool ct_hoststack_mark_running(struct ct_incident *incident, pid_t pid);
 
 // May this process attach to another one? Tried on a child; err says why not, with what to do.
 bool ct_hoststack_can_trace(struct ct_error *err);
-
-// A C++ name demangled into the arena; symbol itself when it is not mangled. Splits "$kernel$callee".
-const char *ct_demangle(struct ct_arena *arena, const char *symbol);
 
 #endif

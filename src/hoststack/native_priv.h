@@ -46,6 +46,7 @@ struct ct_symbols {
 	struct ct_arena scratch;
 	Dwfl *dwfl;
 	pid_t pid;
+	struct ct_demangle_budget names;
 	struct symbol_row *rows;  // open addressing; native_symbols.c
 	size_t n_rows, capacity;
 };

@@ -92,7 +92,7 @@ static int adopt_module(Dwfl_Module *mod, void **userdata, const char *name, Dwa
 
 void ct_symbols_init(struct ct_symbols *symbols, struct ct_arena *arena, pid_t pid, Dwfl *dwfl)
 {
-	*symbols = (struct ct_symbols){.arena = arena, .scratch = CT_ARENA_INIT, .dwfl = dwfl, .pid = pid};
+	*symbols = (struct ct_symbols){.arena = arena, .scratch = CT_ARENA_INIT, .dwfl = dwfl, .pid = pid, .names = CT_DEMANGLE_BUDGET_INIT};
 	dwfl_getmodules(dwfl, adopt_module, symbols, 0);
 }
 
@@ -191,8 +191,9 @@ static void add_function(struct ct_symbols *s, Dwfl_Module *mod, uint64_t pc, ui
 	const char *name = dwfl_module_addrinfo(mod, pc, &offset, &sym, NULL, NULL, NULL);
 	if (!name || !name[0] || offset >= (sym.st_size ? sym.st_size : MAX_SIZELESS_OFFSET))
 		return;
-	const char *plain = ct_demangle(s->arena, name);
-	frame->function = ct_arena_clean(s->arena, plain, strlen(plain));
+	CT_AUTO(ct_auto_str) struct ct_str plain = CT_STR_INIT;
+	bool has_plain = ct_demangle_bounded(name, &s->names, &plain);
+	frame->function = ct_arena_clean(s->arena, has_plain ? ct_str_text(&plain) : name, has_plain ? plain.length : strlen(name));
 	frame->has_offset = true;
 	frame->offset = offset + (shown_pc - pc);
 }

@@ -313,6 +313,8 @@ static const struct ct_field host_frame_fields[] = {
 	{"pc", CT_FIELD_HEX, AT(pc), HAS(has_pc)},
 	{"offset", CT_FIELD_HEX, AT(offset), HAS(has_offset)},
 	{"source", CT_FIELD_TEXT, AT(source)},
+	{"excerpt_line", CT_FIELD_U32, AT(excerpt_line), OMIT_ZERO},
+	{"excerpt", TEXTS(excerpt), .flags = CT_FIELD_REPLACE, .limit = CT_MAX_EXCERPT},
 };
 TABLE(host_frame_table, host_frame_fields);
 #undef S
@@ -476,6 +478,20 @@ static const struct ct_field tensor_fields[] = {
 TABLE(tensor_table, tensor_fields);
 #undef S
 
+#define S struct ct_python_local
+static const struct ct_field python_local_fields[] = {
+	{"name", CT_FIELD_TEXT, AT(name), REQUIRED},
+	{"value", CT_FIELD_TEXT, AT(value), REQUIRED},
+	{"role", WORD(ct_tensor_role_words), AT(role), REQUIRED},
+	{"tid", CT_FIELD_I64, AT(tid), OMIT_ZERO},
+	{"depth", CT_FIELD_U32, AT(depth), HAS(has_depth)},
+	{"function", CT_FIELD_TEXT, AT(function)},
+	{"file", CT_FIELD_TEXT, AT(file)},
+	{"line", CT_FIELD_U32, AT(line), OMIT_ZERO},
+};
+TABLE(python_local_table, python_local_fields);
+#undef S
+
 #define S struct ct_check
 static const struct ct_field check_fields[] = {
 	{"check", WORD(ct_check_kind_words), AT(kind), REQUIRED},
@@ -520,6 +536,7 @@ static const struct ct_field incident_fields[] = {
 	{"ending", OBJECT(ending_table), AT(ending)},
 	{"notes", TEXTS(notes), .flags = CT_FIELD_ALL_PARTS},
 	{"tensors", ROWS(tensors, tensor_table), .flags = CT_FIELD_HOST_PART | CT_FIELD_TENSOR_PART, .limit = CT_MAX_TENSORS},
+	{"python_locals", ROWS(python_locals, python_local_table), .flags = CT_FIELD_HOST_PART | CT_FIELD_TENSOR_PART, .limit = CT_MAX_PYTHON_LOCALS},
 	{"checks", ROWS(checks, check_table)},
 };
 const struct ct_table ct_incident_table = {.fields = incident_fields, .n_fields = CT_COUNT(incident_fields), .row_bytes = sizeof(S)};

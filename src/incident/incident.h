@@ -15,6 +15,7 @@
 
 #include "base/base.h"
 #include "incident/coordinates.h"
+#include "incident/frame.h"
 #include "incident/launch.h"
 
 // Raised by one when a reader of the old form would misread the new one.
@@ -366,30 +367,6 @@ struct ct_log_entry {
 	uint64_t count;
 };
 
-#define CT_FRAME_KINDS(X) \
-	X(NATIVE, "native") X(PYTHON, "python")
-
-enum ct_frame_kind {
-#define X(name, word) CT_FRAME_##name,
-	CT_FRAME_KINDS(X)
-#undef X
-};
-const char *ct_frame_kind_word(enum ct_frame_kind kind);
-bool ct_frame_kind_parse(const char *word, enum ct_frame_kind *ret_kind);
-
-struct ct_host_frame {
-	enum ct_frame_kind kind;
-	const char *function;  // demangled, or the Python qualified name; NULL when no symbol covers it
-	const char *file;      // Python: as the code object has it; native: source file if debug information has it
-	uint32_t line;         // 0 unknown
-	const char *module;    // native: path of the library
-	bool has_pc;
-	uint64_t pc;
-	bool has_offset;
-	uint64_t offset;        // from the function's start
-	const char *source;     // text of that line, trimmed, when it could be read at the time of the fault
-};
-
 struct ct_host_thread {
 	int64_t tid;
 	const char *name;
@@ -525,6 +502,19 @@ struct ct_tensor {
 	bool requires_grad;
 };
 
+// A plain value (number, text, tuple of numbers) among the locals of one of the program's own Python frames, as Python writes it.
+struct ct_python_local {
+	const char *name, *value;
+	enum ct_tensor_role role;  // argument or local
+	int64_t tid;               // Linux thread id; 0 unknown
+	bool has_depth;
+	uint32_t depth;  // of the frame: 0 is the thread's innermost Python frame
+	const char *function, *file;
+	uint32_t line;  // 0 unknown
+};
+
+enum { CT_MAX_PYTHON_LOCALS = 1024 };
+
 #define CT_CHECK_KINDS(X) \
 	X(SHAPE, "shape") X(DTYPE, "dtype") X(RANGE, "value range") X(DEVICE, "device")
 
@@ -606,6 +596,8 @@ struct ct_incident {
 	size_t n_notes;
 	struct ct_tensor *tensors;  // of the Python frames, innermost frame first within a thread
 	size_t n_tensors;
+	struct ct_python_local *python_locals;  // in the same order
+	size_t n_python_locals;
 	struct ct_check *checks;
 	size_t n_checks;
 };
@@ -651,7 +643,7 @@ bool ct_incident_read_host_json(struct ct_incident *incident, const char *text, 
 
 // Raised when the same incident gets another signature: stored ones are then computed anew.
 #define CT_SIGNATURE_VERSION 1
-// "tensors" alone, as the agent's answer has them. What a whole incident may not hold (kinds and roles not in the tables) is refused as there.
+// "tensors" and "python_locals" alone, as the agent's answer has them. What a whole incident may not hold (kinds and roles not in the tables) is refused as there.
 bool ct_incident_read_tensors_json(struct ct_incident *incident, const char *text, size_t length, struct ct_error *err);
 
 // Stable over runs, addresses, ranks: 16 hex digits of a hash over kind, kernel, assert and user frames. In the arena.

@@ -32,6 +32,7 @@ struct search {
 	int64_t until_ns;
 	bool trust_graphs;  // their nodes' arguments are those of the capture; false: they may have been changed since
 	struct ct_str key;  // of the failing kernel, when it has no symbol
+	struct ct_demangle_budget names;
 	uint32_t known, known_fits;  // the last function compared, and what came out
 	struct fit captured[MAX_CAPTURED];  // that fit
 	size_t n_captured;
@@ -56,7 +57,7 @@ static bool compare_names(struct search *s, const char *symbol)
 		return strcmp(k->symbol, symbol) == 0;
 	if (!k->name)
 		return false;
-	ct_incident_function_key(ct_demangle_bounded(symbol, &plain) ? ct_str_text(&plain) : symbol, &key);
+	ct_incident_function_key(ct_demangle_bounded(symbol, &s->names, &plain) ? ct_str_text(&plain) : symbol, &key);
 	return strcmp(ct_str_text(&key), ct_str_text(&s->key)) == 0;
 }
 
@@ -325,7 +326,7 @@ void ct_matching_grid(const struct ct_launches *record, int64_t until_ns, unsign
 	struct ct_launches_about about;
 	struct search *s = ct_xrealloc(NULL, sizeof *s);
 	struct ct_launched *out = &incident->launch;
-	*s = (struct search){.record = record, .incident = incident, .until_ns = until_ns, .key = CT_STR_INIT};
+	*s = (struct search){.record = record, .incident = incident, .until_ns = until_ns, .key = CT_STR_INIT, .names = CT_DEMANGLE_BUDGET_INIT};
 	ct_launches_about(record, &about);
 	*out = (struct ct_launched){.present = true, .n_recorded = about.n_kept, .failed_call = out->failed_call};
 	bool last_ones = false;

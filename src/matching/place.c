@@ -17,7 +17,7 @@ void ct_place_name(const struct ct_launches *record, uint32_t function, struct c
 	const char *symbol = function ? ct_launches_function(record, function) : NULL;
 	CT_AUTO(ct_auto_str) struct ct_str plain = CT_STR_INIT;
 	*ret_symbol = keep(incident, symbol);
-	*ret_name = symbol && ct_demangle_bounded(symbol, &plain) ? keep(incident, ct_str_text(&plain)) : *ret_symbol;
+	*ret_name = symbol && ct_demangle_bounded(symbol, NULL, &plain) ? keep(incident, ct_str_text(&plain)) : *ret_symbol;
 }
 
 struct ct_host_frame *ct_place_python(const struct ct_launches *record, const struct ct_record_frame *frames, size_t n, struct ct_incident *incident,

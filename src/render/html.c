@@ -95,6 +95,7 @@ static void write_main(struct ct_page *page)
 	ct_markup_close(m);
 	ct_text_stacks(page);
 	ct_text_tensors(page);
+	ct_html_locals(page);
 	ct_text_cause(page);
 	ct_text_checks(page);
 	ct_text_details(page);

@@ -1,5 +1,7 @@
 // The sections that the text report has, as HTML; see html_priv.h.
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <inttypes.h>
+
 #include "render/html_priv.h"
 #include "render/text_priv.h"
 
@@ -131,6 +133,32 @@ static const char *frame_title(struct ct_page *page, const struct ct_host_frame 
 	return ct_page_flat(page, ct_arena_printf(&page->arena, "%s%s%s", f->function ? f->function : "", path && f->function ? "  " : "", path ? path : ""));
 }
 
+// Folded: the frame's own line stands there already. Marked by a sign and by weight too, not by colour alone.
+static void write_excerpt(struct ct_page *page, const struct ct_host_frame *f)
+{
+	struct ct_markup *m = &html_of(page)->m;
+	const struct ct_excerpt e = ct_excerpt_of(page, f);
+	if (!e.n)
+		return;
+	ct_markup_element(m, "details", "excerpt", NULL);
+	ct_markup_element(m, "summary", NULL, ct_arena_printf(&page->arena, "lines %" PRIu32 " to %" PRIu32, e.first, e.first + (uint32_t)e.n - 1));
+	for (size_t i = 0; i < e.n; i++) {
+		bool failing = i == e.failing;
+		ct_markup_element(m, "div", failing ? "at" : NULL, NULL);
+		ct_markup_element(m, "span", "gutter",
+				  ct_arena_printf(&page->arena, "%c %*" PRIu32 " ", failing ? '>' : ' ', (int)e.digits, e.first + (uint32_t)i));
+		ct_markup_element(m, failing ? "strong" : "code", NULL, NULL);
+		if (failing)
+			ct_markup_open(m, "code");
+		ct_markup_text(m, e.line[i]);
+		if (failing)
+			ct_markup_close(m);
+		ct_markup_close(m);
+		ct_markup_close(m);
+	}
+	ct_markup_close(m);
+}
+
 static void write_frame(struct ct_page *page, const struct ct_stack_line *l)
 {
 	struct ct_markup *m = &html_of(page)->m;
@@ -143,6 +171,8 @@ static void write_frame(struct ct_page *page, const struct ct_stack_line *l)
 		ct_markup_text(m, " ");
 		ct_markup_element(m, "code", "source", l->source);
 	}
+	if (l->source && l->frame)
+		write_excerpt(page, l->frame);
 	ct_markup_close(m);
 }
 

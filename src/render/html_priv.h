@@ -24,8 +24,9 @@ void ct_html_section(struct ct_page *page, const char *heading);  // ends the on
 // html_picture.c: the failing blocks of the grid and the failing threads of a block, drawn. Nothing, when the dimensions are not known.
 void ct_html_pictures(struct ct_page *page);
 
-// html_tables.c: the four questions, the collectors, the environment.
+// html_tables.c: the four questions, plain values of Python's frames, the collectors, the environment.
 void ct_html_answers(struct ct_page *page);
+void ct_html_locals(struct ct_page *page);
 void ct_html_collectors(struct ct_page *page);
 void ct_html_environment(struct ct_page *page);
 

@@ -60,6 +60,10 @@ const char *const ct_html_style[] = {
 	".place::after{content:\" \"}\n",
 	".framework,.library,.api .place{color:var(--dim)}\n",
 	".stack .source{display:block;padding-left:2ch;white-space:pre-wrap}\n",
+	".excerpt{grid-column:1/-1}.excerpt summary{font-family:system-ui,-apple-system,\"Segoe UI\",Roboto,\"Noto Sans\",\"DejaVu Sans\",sans-serif;"
+	"font-size:13px;width:fit-content}\n",
+	".excerpt div{display:flex;white-space:pre-wrap}.excerpt .at{background:var(--card);box-shadow:inset 3px 0 var(--bar)}\n",
+	".gutter{flex:none;padding:0 1ch;color:var(--dim);white-space:pre;user-select:none;-webkit-user-select:none}.at .gutter{color:var(--ink);font-weight:600}\n",
 	".stack .note{font-family:system-ui,-apple-system,\"Segoe UI\",Roboto,\"Noto Sans\",\"DejaVu Sans\",sans-serif}\n",
 	".note .stack{margin:4px 0}\n",
 	"summary{cursor:pointer;color:var(--dim)}\n",

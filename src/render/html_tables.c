@@ -141,6 +141,51 @@ void ct_html_collectors(struct ct_page *page)
 	ct_markup_close(m);
 }
 
+static bool same_frame(const struct ct_python_local *a, const struct ct_python_local *b)
+{
+	return a->tid == b->tid && a->depth == b->depth;
+}
+
+static void write_locals_of(struct ct_page *page, struct ct_markup *m, const struct ct_python_local *l, size_t n)
+{
+	static const char *const heads[] = {"name", "value"};
+	const struct ct_host_frame frame = {.kind = CT_FRAME_PYTHON, .function = l->function, .file = l->file, .line = l->line};
+	const struct ct_stack_line line = ct_text_frame(page, &frame, CT_FRAME_USER);
+	ct_markup_element(m, "h3", NULL, ct_arena_printf(&page->arena, "%s  %s", line.place, line.function));
+	ct_markup_element(m, "table", "wide", NULL);
+	write_heads(m, heads, CT_COUNT(heads));
+	ct_markup_open(m, "tbody");
+	for (size_t i = 0; i < n; i++) {
+		ct_markup_open(m, "tr");
+		write_row_head(m, l[i].name ? ct_page_flat(page, l[i].name) : "");
+		ct_markup_open(m, "td");
+		ct_markup_element(m, "code", NULL, l[i].value ? ct_page_flat(page, l[i].value) : "");
+		ct_markup_close(m);
+		ct_markup_close(m);
+	}
+	ct_markup_close(m);
+	ct_markup_close(m);
+}
+
+// Folded: the tensors tell more about most faults.
+void ct_html_locals(struct ct_page *page)
+{
+	struct ct_markup *m = &((struct ct_html *)page->state)->m;
+	const struct ct_incident *in = page->incident;
+	if (in->n_python_locals == 0)
+		return;
+	ct_html_section(page, "Python locals");
+	ct_markup_open(m, "details");
+	ct_markup_element(m, "summary", NULL, ct_text_count(&page->arena, in->n_python_locals, "plain value", "plain values"));
+	for (size_t i = 0, n; i < in->n_python_locals && i < MAX_ROWS; i += n) {
+		const struct ct_python_local *l = &in->python_locals[i];
+		for (n = 1; i + n < in->n_python_locals && same_frame(l, &l[n]); n++)
+			;
+		write_locals_of(page, m, l, n);
+	}
+	ct_markup_close(m);
+}
+
 void ct_html_environment(struct ct_page *page)
 {
 	static const char *const heads[] = {"name", "value"};

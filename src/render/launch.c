@@ -42,6 +42,7 @@ static bool find_user(struct ct_page *page, const struct ct_host_frame *frames, 
 			continue;
 		*ret = ct_launch_file_place(page, frames[i].file, frames[i].line);
 		ret->is_user = ret->path != NULL;
+		ret->frame = ret->path ? &frames[i] : NULL;
 		if (ret->path)
 			return true;
 	}

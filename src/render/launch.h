@@ -17,6 +17,7 @@ struct ct_launch_place {
 	bool relative;     // to the working directory
 	bool is_user;      // a line of the user's; else the assert's, or the device code's
 	bool is_launch;    // and it is known that this line launched the kernel
+	const struct ct_host_frame *frame;  // of that line of the user's; else NULL
 };
 
 // The user's frame nearest to the launch, else the assert, else the device code.

@@ -1,8 +1,10 @@
 // The report as Markdown, for the summary of a CI job and for an issue: never longer than what GitHub takes in a comment.
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <inttypes.h>
 #include <string.h>
 
 #include "render/formats.h"
+#include "render/launch.h"
 #include "render/markdown_text.h"
 #include "render/text_priv.h"
 
@@ -133,6 +135,26 @@ static void write_stack(struct ct_page *page, const struct ct_stack_line *line, 
 	add_part(page, &part);
 }
 
+// What stands around the user's line, of that one alone: whoever reads the page of a CI job has the file, and other pages have more.
+static void add_excerpt(struct ct_page *page)
+{
+	const struct ct_launch_place place = ct_launch_place(page);
+	const struct ct_excerpt e = place.frame ? ct_excerpt_of(page, place.frame) : (struct ct_excerpt){.n = 0};
+	if (!e.n)
+		return;
+	CT_AUTO(ct_auto_str) struct ct_str lines = CT_STR_INIT;
+	CT_AUTO(ct_auto_str) struct ct_str part = CT_STR_INIT;
+	for (size_t i = 0; i < e.n; i++)
+		ct_str_addf(&lines, "%c %*" PRIu32 "  %s\n", i == e.failing ? '>' : ' ', (int)e.digits, e.first + (uint32_t)i, e.line[i]);
+	if (lines.length > MAX_ITEM_BYTES)
+		return;
+	write_heading(page, "Source");
+	ct_markdown_add(&part, bounded(page, ct_arena_printf(&page->arena, "%s:%" PRIu32, place.path, place.line)));
+	ct_str_add(&part, " and the lines around it:\n\n");
+	ct_markdown_add_block(&part, ct_str_text(&lines));
+	add_part(page, &part);
+}
+
 static const struct ct_page_writer writer = {
 	.heading = write_heading, .fold = write_heading, .text = write_text, .item = write_item, .rows = write_rows, .stack = write_stack,
 };
@@ -171,6 +193,7 @@ static void add_all(struct ct_page *page)
 	add_title(page);
 	ct_text_facts(page);
 	ct_text_stacks(page);
+	add_excerpt(page);
 	ct_text_tensors(page);
 	ct_text_cause(page);
 	ct_text_checks(page);

@@ -34,17 +34,6 @@ void ct_text_tensors(struct ct_page *page);
 // text_checks.c: shape, type, value range and device of the call's tensors.
 void ct_text_checks(struct ct_page *page);
 
-// frames.c: what a host frame is to its reader.
-enum ct_frame_class {
-	CT_FRAME_USER,       // the reader's own code
-	CT_FRAME_FRAMEWORK,  // Python of an installed package or the standard library
-	CT_FRAME_LIBRARY,    // native code of a library
-	CT_FRAME_API,        // a CUDA runtime or driver function, by its public name
-	CT_FRAME_PLUMBING,   // the interpreter, the start of a thread: tells nobody anything
-};
-enum ct_frame_class ct_frame_class_of(const struct ct_host_frame *frame);
-bool ct_frame_in_cuda(const struct ct_host_frame *frame);  // within the CUDA libraries
-
 // One line of a host stack, as it is shown.
 struct ct_stack_line {
 	enum ct_frame_class class;
@@ -54,6 +43,16 @@ struct ct_stack_line {
 	const struct ct_host_frame *const *hidden;   // the frames that a note is about, outermost first
 	size_t n_hidden;
 };
+
+// excerpt.c: what stands around a frame's line in its file.
+struct ct_excerpt {
+	size_t n;         // 0: none
+	uint32_t first;   // number of the first line
+	const char **line;
+	size_t failing;   // index of the frame's own
+	size_t digits;    // of the longest number
+};
+struct ct_excerpt ct_excerpt_of(struct ct_page *page, const struct ct_host_frame *frame);
 
 // text_stack.c: the host side.
 void ct_text_stacks(struct ct_page *page);

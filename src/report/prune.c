@@ -35,7 +35,7 @@ static bool is_report_name(const char *name)
 
 static bool is_report_file(const char *name)
 {
-	static const char *const names[] = {CT_REPORT_INCIDENT, CT_REPORT_SUMMARY, "log.txt", "gpu.nvcore"};
+	static const char *const names[] = {CT_REPORT_INCIDENT, CT_REPORT_SUMMARY, CT_REPORT_LOG, CT_REPORT_DUMP, CT_REPORT_RECORD};
 	for (size_t i = 0; i < CT_COUNT(names); i++)
 		if (strcmp(name, names[i]) == 0)
 			return true;

@@ -1,5 +1,6 @@
 // Secrets stay out of reports: values of variables and of command-line options whose names speak of secrets, credentials in URLs, and
-// words that have the form of well-known keys; see report.h. The names of frames, the output and the sources are left as they are.
+// words that have the form of well-known keys; see report.h. Of sources and of Python's locals also what names of secrets are given. The names of frames and
+// the output are left as they are.
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <ctype.h>
 #include <fnmatch.h>
@@ -48,7 +49,8 @@ static bool is_variable_name(const char *name)
 	return *name && name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] == '\0';
 }
 
-static bool is_secret(const struct redaction *r, const char *name)
+// Whatever is given such a name is one, also in a program's source, where a "pad_token" is none.
+static bool is_surely_secret(const struct redaction *r, const char *name)
 {
 	for (size_t i = 0; i < r->n_patterns; i++)
 		if (matches(r->patterns[i], name))
@@ -57,9 +59,17 @@ static bool is_secret(const struct redaction *r, const char *name)
 		if (matches(secret_names[i], name))
 			return true;
 	for (size_t i = 0; i < CT_COUNT(secret_words); i++)
-		if (ends_with_word(name, secret_words[i]) || (is_variable_name(name) && matches(ct_arena_printf(r->arena, "*%s*", secret_words[i]), name)))
+		if (is_variable_name(name) && matches(ct_arena_printf(r->arena, "*%s*", secret_words[i]), name))
 			return true;
 	return false;
+}
+
+static bool is_secret(const struct redaction *r, const char *name)
+{
+	for (size_t i = 0; i < CT_COUNT(secret_words); i++)
+		if (ends_with_word(name, secret_words[i]))
+			return true;
+	return is_surely_secret(r, name);
 }
 
 static bool has_secret_form(const char *text, size_t length)
@@ -182,6 +192,101 @@ static void redact_pairs(struct redaction *r, struct ct_pair *pairs, size_t coun
 	}
 }
 
+// ---- Sources ------------------------------------------------------------------------------------------------------
+
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '-';
+}
+
+// Behind a name: `= "`, `: '`, `"] = "`, up to the quote of a string; NULL: no string is given here.
+static const char *given_string(const char *text)
+{
+	text += strspn(text, "\"'] \t");
+	if ((*text != '=' && *text != ':') || text[1] == '=')
+		return NULL;
+	text++;
+	text += strspn(text, " \t");
+	// Python's prefixes of a string.
+	size_t prefix = strspn(text, "rRbBuUfF");
+	text += prefix <= 2 ? prefix : 0;
+	return *text == '"' || *text == '\'' ? text : NULL;
+}
+
+// Appends what becomes of the word at text, and of the string given to it; returns what follows.
+static const char *put_source_word(const struct redaction *r, struct ct_str *s, const char *text)
+{
+	size_t length = 0;
+	while (is_word(text[length]))
+		length++;
+	const char *string = given_string(text + length);
+	if (has_secret_form(text, length)) {
+		ct_str_add(s, REDACTED);
+		return text + length;
+	}
+	if (!string || !is_surely_secret(r, ct_arena_strndup(r->arena, text, length))) {
+		ct_str_append(s, text, length);
+		return text + length;
+	}
+	ct_str_append(s, text, (size_t)(string + 1 - text));
+	ct_str_addf(s, REDACTED "%c", *string);
+	return end_of_value(string, false);
+}
+
+static const char *redact_line(const struct redaction *r, const char *line)
+{
+	CT_AUTO(ct_auto_str) struct ct_str s = CT_STR_INIT;
+	if (!line)
+		return NULL;
+	for (const char *p = line; *p;) {
+		if (is_word(*p))
+			p = put_source_word(r, &s, p);
+		else
+			ct_str_addc(&s, *p++);
+	}
+	return without_credentials(r->arena, ct_arena_strndup(r->arena, ct_str_text(&s), s.length));
+}
+
+static void redact_frames(const struct redaction *r, struct ct_host_frame *frames, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct ct_host_frame *f = &frames[i];
+		f->source = redact_line(r, f->source);
+		for (size_t k = 0; k < f->n_excerpt; k++)
+			f->excerpt[k] = redact_line(r, f->excerpt[k]);
+	}
+}
+
+static void redact_launches(const struct redaction *r, struct ct_launch *launches, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		redact_frames(r, launches[i].python, launches[i].n_python);
+		redact_frames(r, launches[i].origin_python, launches[i].n_origin_python);
+	}
+}
+
+static void redact_sources(const struct redaction *r, struct ct_incident *in)
+{
+	for (size_t i = 0; i < in->n_threads; i++) {
+		redact_frames(r, in->threads[i].frames, in->threads[i].n_frames);
+		redact_frames(r, in->threads[i].python, in->threads[i].n_python);
+	}
+	redact_launches(r, in->launch.candidates, in->launch.n_candidates);
+	redact_launches(r, in->launch.history, in->launch.n_history);
+	redact_launches(r, &in->launch.failed_call.at, in->launch.failed_call.present ? 1 : 0);
+}
+
+// A number that is named "pad_token" is none, a text is.
+static void redact_locals(const struct redaction *r, struct ct_python_local *locals, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct ct_python_local *l = &locals[i];
+		bool is_text = l->value && (*l->value == '"' || *l->value == '\'');
+		bool secret = l->name && (is_text ? is_secret(r, l->name) : is_surely_secret(r, l->name));
+		l->value = secret ? REDACTED : redact_line(r, l->value);
+	}
+}
+
 void ct_report_redact(struct ct_incident *incident, const char *const *patterns, size_t n_patterns)
 {
 	struct redaction r = {.arena = &incident->arena, .patterns = patterns, .n_patterns = n_patterns};
@@ -189,4 +294,6 @@ void ct_report_redact(struct ct_incident *incident, const char *const *patterns,
 	redact_words(&r, &incident->process.argv, incident->process.n_argv);
 	redact_pairs(&r, incident->environment, incident->n_environment);
 	redact_pairs(&r, incident->progress, incident->n_progress);
+	redact_sources(&r, incident);
+	redact_locals(&r, incident->python_locals, incident->n_python_locals);
 }

@@ -14,7 +14,7 @@
 
 enum { REPORT_WIDTH = 100, MAX_TRIES = 9999, MAX_RENAMES = 20 };
 
-static const char incident_name[] = CT_REPORT_INCIDENT, text_name[] = "report.txt", log_name[] = "log.txt",
+static const char incident_name[] = CT_REPORT_INCIDENT, text_name[] = CT_REPORT_TEXT, log_name[] = CT_REPORT_LOG,
 			summary_name[] = CT_REPORT_SUMMARY;
 
 // Opens base_dir, which may be a symbolic link to a folder; makes it when it is missing.
@@ -56,10 +56,11 @@ static bool reserve(int base_fd, const char *id, struct ct_incident *incident, s
 			if (!is_there(base_fd, f->name))
 				return true;
 			unlinkat(base_fd, f->hidden, AT_REMOVEDIR);
-		} else if (errno != EEXIST) {
+			errno = EEXIST;
+		} else if (errno != EEXIST && (errno != ESTALE || i > MAX_RENAMES)) {
+			// ESTALE: a network's client still knew the folder of that name that another machine has renamed since.
 			break;
 		}
-		errno = EEXIST;
 	}
 	ct_fail_errno(err, "report folder %s/%s", base_dir, f->name);
 	return ct_hint(err, "choose a folder that can be written");

@@ -25,7 +25,9 @@ bool ct_report_update(struct ct_incident *incident, const char *base_dir, const 
 
 // Before an incident is shown or written: the values of environment variables, of the command's options and of notes become "[redacted]" when their name is
 // that of a secret (*SECRET*, *PASSWORD*, AWS_*, ...-token, ...-key, ...) or matches one of the patterns (fnmatch, case does not count); so do the
-// credentials in URLs and words of the form of well-known keys. A pattern also takes words of the command that it matches.
+// credentials in URLs and words of the form of well-known keys. A pattern also takes words of the command that it matches. Python's
+// locals are treated as variables, texts as the options are; source lines lose
+// such words and credentials, and the strings that they give to names of secrets.
 void ct_report_redact(struct ct_incident *incident, const char *const *patterns, size_t n_patterns);
 
 // Removes the oldest reports in base_dir until keep are left (0: all may stay), and those older than keep_days (0: of any age), but never
@@ -33,8 +35,13 @@ void ct_report_redact(struct ct_incident *incident, const char *const *patterns,
 // links are not followed. The first that cannot be removed ends it with an error.
 bool ct_report_prune(const char *base_dir, const char *newest_id, unsigned keep, unsigned keep_days, int64_t now_us, size_t *ret_removed, struct ct_error *err);
 
+// The files of a report; beside report.txt there may be other forms of it (report.html).
 #define CT_REPORT_INCIDENT "incident.json"
 #define CT_REPORT_SUMMARY "summary.json"
+#define CT_REPORT_TEXT "report.txt"
+#define CT_REPORT_LOG "log.txt"
+#define CT_REPORT_DUMP "gpu.nvcore"  // --keep-dump
+#define CT_REPORT_RECORD "launches.record"  // --keep-record
 
 // What a list of thousands of reports needs of each: summary.json, one flat object in a few hundred bytes. Texts are clean single lines
 // of at most 500 bytes, NULL when not known.

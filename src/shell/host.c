@@ -41,6 +41,12 @@ static void print_frame(struct ct_shell_call *call, size_t number, const struct 
 
 static void print_source(struct ct_shell_call *call, const struct ct_host_frame *f)
 {
+	size_t own = 0;
+	bool around = ct_frame_has_excerpt(f, &own);
+	for (size_t i = 0; around && i < f->n_excerpt; i++)
+		fprintf(call->out, "  %c %5" PRIu32 "  %s\n", i == own ? '>' : ' ', f->excerpt_line + (uint32_t)i, ct_shell_flat(&call->arena, f->excerpt[i]));
+	if (around)
+		return;
 	if (f->source && *f->source)
 		fprintf(call->out, "        %s\n", ct_shell_flat(&call->arena, f->source));
 }

@@ -34,7 +34,7 @@ static const struct command commands[] = {
 	{{"frame", "[N]", "show a frame of the host stack, or move to frame N"}, 0, 1, ct_shell_run_frame},
 	{{"up", "", "move to the caller in the host stack"}, 0, 0, ct_shell_run_up},
 	{{"down", "", "move to the callee in the host stack"}, 0, 0, ct_shell_run_down},
-	{{"python", "[locals]", "show the Python frames of all host threads, or the tensors that each frame knows"}, 0, 1, ct_shell_run_python},
+	{{"python", "[locals]", "show the Python frames of all host threads, or the tensors and plain values that each frame knows"}, 0, 1, ct_shell_run_python},
 	{{"exceptions", "", "count the threads and SMs with an exception"}, 0, 0, ct_shell_run_exceptions},
 	{{"kernels", "", "list the kernels on the device"}, 0, 0, ct_shell_run_kernels},
 	{{"devices", "", "list the devices"}, 0, 0, ct_shell_run_devices},

@@ -118,19 +118,51 @@ const char *ct_shell_tensor_name(const struct ct_shell *shell, size_t index)
 	return index < shell->incident->n_tensors ? shell->incident->tensors[index].name : NULL;
 }
 
+static void print_place(struct ct_shell_call *call, const char *function, const char *file, uint32_t line, int64_t tid)
+{
+	fprintf(call->out, "%s  %s:%" PRIu32 "  thread %" PRId64 "\n", function ? ct_shell_flat(&call->arena, function) : "?",
+		file ? ct_shell_flat(&call->arena, file) : "?", line, tid);
+}
+
+static void print_plain_of(struct ct_shell_call *call, int64_t tid, uint32_t depth)
+{
+	const struct ct_incident *in = call->shell->incident;
+	for (size_t i = 0; i < in->n_python_locals; i++)
+		if (in->python_locals[i].tid == tid && in->python_locals[i].depth == depth)
+			fprintf(call->out, "  %s = %s\n", ct_shell_flat(&call->arena, in->python_locals[i].name), ct_shell_flat(&call->arena, in->python_locals[i].value));
+}
+
+// Frames that know no tensor follow those that do.
+static void print_plain_alone(struct ct_shell_call *call)
+{
+	const struct ct_incident *in = call->shell->incident;
+	for (size_t i = 0; i < in->n_python_locals; i++) {
+		const struct ct_python_local *l = &in->python_locals[i], *before = i ? l - 1 : NULL;
+		bool shown = before && before->tid == l->tid && before->depth == l->depth;
+		for (size_t k = 0; !shown && k < in->n_tensors; k++)
+			shown = in->tensors[k].tid == l->tid && in->tensors[k].depth == l->depth;
+		if (shown)
+			continue;
+		print_place(call, l->function, l->file, l->line, l->tid);
+		print_plain_of(call, l->tid, l->depth);
+	}
+}
+
 bool ct_shell_python_locals(struct ct_shell_call *call, struct ct_error *err)
 {
 	const struct ct_incident *in = call->shell->incident;
-	if (!in->n_tensors)
+	if (!in->n_tensors && !in->n_python_locals)
 		return no_tensors(call, err);
 	for (size_t i = 0; i < in->n_tensors; i++) {
-		const struct ct_tensor *t = &in->tensors[i], *before = i ? t - 1 : NULL;
+		const struct ct_tensor *t = &in->tensors[i], *before = i ? t - 1 : NULL, *after = i + 1 < in->n_tensors ? t + 1 : NULL;
 		if (!before || before->tid != t->tid || before->depth != t->depth)
-			fprintf(call->out, "%s  %s:%" PRIu32 "  thread %" PRId64 "\n", t->function ? ct_shell_flat(&call->arena, t->function) : "?",
-				t->file ? ct_shell_flat(&call->arena, t->file) : "?", t->line, t->tid);
+			print_place(call, t->function, t->file, t->line, t->tid);
 		fputs("  ", call->out);
 		print_tensor(call, t, false);
+		if (!after || after->tid != t->tid || after->depth != t->depth)
+			print_plain_of(call, t->tid, t->depth);
 	}
+	print_plain_alone(call);
 	return true;
 }
 

@@ -297,6 +297,88 @@ def check_no_reference_stays(python: str, version: Tuple[int, int]) -> None:
     equal(after, [before[0] + snapshot, before[1]])
 
 
+PLAIN = r'''
+import enum, threading
+asked = []
+
+class Hostile(int):
+    def __repr__(self): asked.append("repr"); return "7"
+    __str__ = __index__ = __format__ = __bool__ = bit_length = __repr__
+
+class Name(str):
+    def __getitem__(self, i): asked.append("item"); return "x"
+    __repr__ = __str__ = __len__ = __getitem__
+
+class Shape(tuple):
+    def __iter__(self): asked.append("iter"); return iter(())
+    __len__ = __getitem__ = __repr__ = __iter__
+
+class Meta(type):
+    def __eq__(self, other): asked.append("eq"); return True
+    __hash__ = type.__hash__
+
+class Foreign(metaclass=Meta):
+    def __repr__(self): asked.append("repr"); return "f"
+    __class__ = property(lambda self: asked.append("class") or int)
+
+class Color(enum.IntEnum):
+    RED = 1
+
+STEPS = 3
+_hidden = 4
+def step(n, rate=0.1, *rest, name="a", **more):
+    flag, nothing, text, long_text, quoted = True, None, "it's", "x" * 500, 'a"\\\n\u00fc\ud800'
+    huge, big, infinite, missing = 1 << 300, -(1 << 200), float("inf"), float("nan")
+    shape, one, empty, numbers, many = (3, 224), (1,), (), [1, 2.5, None], list(range(100))
+    of_heir, nested, mixed, items = Shape((4, 5)), ((1,),), (1, "a"), {1: 2}
+    hostile, hostile_name, foreign, color, hostile_inside, code = Hostile(3), Name("x"), Foreign(), Color.RED, (Hostile(3),), b"x"
+    _private = 5
+    wait()
+    say(asked)
+step(7)
+'''
+
+
+def check_plain_values(python: str) -> None:
+    with lab() as l:
+        answer, asked = answer_and_end(l, python, PLAIN)
+    rows = {r["name"]: r for r in answer["python_locals"] if r["function"] == "step"}
+    equal(asked, [])
+    equal({name: row["value"] for name, row in rows.items()}, {
+        "n": "7", "rate": "0.1", "rest": "()", "name": "'a'", "flag": "True", "nothing": "None", "text": '"it\'s"', "long_text": repr("x" * 120) + "...",
+        "quoted": repr('a"\\\n\u00fc\ud800'), "huge": "an int of 301 bits", "big": str(-(1 << 200)), "infinite": "inf", "missing": "nan",
+        "shape": "(3, 224)", "one": "(1,)", "empty": "()", "numbers": "[1, 2.5, None]", "many": "[" + ", ".join(map(str, range(16))) + ", ...]", "of_heir": "(4, 5)"})
+    equal((rows["n"]["role"], rows["name"]["role"], rows["flag"]["role"]), ("argument", "argument", "local"))
+    # wait() of the target's own is inward of it.
+    equal((rows["n"]["depth"], rows["n"]["line"] > 0, rows["n"]["tid"]), (1, True, answer["pid"]))
+    module = {r["name"]: r["value"] for r in answer["python_locals"] if r["function"] == "<module>"}
+    equal((module.get("STEPS"), "_hidden" in module), ("3", False))
+
+
+MANY_PLAIN = '''
+names = {}
+exec("def f(n):\\n" + "".join("    v%d = %d\\n" % (i, i) for i in range(300)) + "    if n: return f(n - 1)\\n    wait()\\n    say(0)\\n", globals(), names)
+f = globals()["f"] = names["f"]
+import threading
+threads = [threading.Thread(target=lambda: (lambda a, b, c: stop.wait())(1, 2, 3)) for _ in range(100)]
+stop = threading.Event()
+for t in threads: t.start()
+f(50)
+stop.set()
+'''
+
+
+def check_plain_values_are_bounded(python: str) -> None:
+    with lab() as l:
+        answer, _ = answer_and_end(l, python, MANY_PLAIN)
+    rows = answer["python_locals"]
+    frames = {(r["tid"], r["depth"]) for r in rows}
+    assert len(rows) <= 200, len(rows)
+    assert all(sum(1 for r in rows if (r["tid"], r["depth"]) == f) <= 32 for f in frames), rows
+    assert all(sum(1 for f in frames if f[0] == tid) <= 3 for tid, _ in frames), frames
+    equal([r["value"] for r in rows if r["tid"] == answer["pid"]][:3], ["0", "0", "1"])
+
+
 def check_nothing_there(python: str) -> None:
     with lab() as l:
         answer, _ = answer_and_end(l, python, "def step():\n    t = Tensor([1])\n    wait()\n    say(0)\nstep()\n")
@@ -391,6 +473,8 @@ def list_cases() -> List[Tuple[str, Callable[[], None]]]:
         add(label + "variables are unharmed", check_locals_unharmed, python)
         add(label + "no reference stays", check_no_reference_stays, python, version)
         add(label + "no library, no list", check_nothing_there, python)
+        add(label + "plain values, and no code of theirs runs", check_plain_values, python)
+        add(label + "plain values are bounded", check_plain_values_are_bounded, python)
         add(label + "a failure is told", check_failure, python)
     add("real PyTorch and NumPy", check_real, pythons)
     return cases

@@ -87,7 +87,7 @@ int main(int argc, char **argv)
 
 	ct_hoststack_merge(incident, &stacks);
 	ct_hoststack_mark_launching(incident, 0);
-	ct_hoststack_add_sources(incident, pid);
+	ct_hoststack_add_sources(incident, pid, ct_hoststack_began_us(pid));
 	json_object_set_new(root, "merged", threads_json(incident));
 	json_t *notes = json_array();
 	for (size_t i = 0; i < incident->n_notes; i++)

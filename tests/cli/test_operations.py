@@ -6,6 +6,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import json
+import lzma
 import os
 import re
 import subprocess
@@ -15,8 +16,9 @@ from pathlib import Path
 from typing import Any, Dict, Optional
 
 from formats_html import check_page
-from frontend import APP, CUDATRAP, PATIENCE, SRC, Bench, Skip, Tests
+from frontend import APP, BUILD, CUDATRAP, FAKECUDA, PATIENCE, SRC, Bench, Skip, Tests
 
+LAUNCHES = str(BUILD / "tests/cli/recordapp")
 tests = Tests()
 test = tests.add
 
@@ -146,6 +148,16 @@ def the_newest_stay(b: Bench) -> None:
     assert not [p for p in base.iterdir() if p.name.startswith(".")], list(base.iterdir())
     assert b.run(["--keep", "1"], [APP, "assert"]).status == 99
     assert len(b.reports()) == 1 and b.reports()[0].name > "2026"
+
+
+@test
+def all_that_a_report_may_hold_goes_with_it(b: Bench) -> None:
+    dump = b.dir / "assert.nvcore"
+    dump.write_bytes(lzma.decompress((SRC / "tests/data/gpu-cores/assert.rel.nvcore.xz").read_bytes()))
+    r = b.run(["--engine", "core", "--keep-dump", "--async", "--keep-record", "--also", "html"], [LAUNCHES, "unique", FAKECUDA], env={"FAKE_DUMP": str(dump)})
+    assert {p.name for p in r.reports[0].iterdir()} >= {"gpu.nvcore", "launches.record", "report.html"}, list(r.reports[0].iterdir())
+    assert b.run(["--keep", "1"], [APP, "assert"]).status == 99
+    assert len(b.reports()) == 1 and b.reports()[0] != r.reports[0], b.reports()
 
 
 @test

@@ -22,7 +22,7 @@ static void use(const uint8_t *data, size_t size)
 		return;
 	memcpy(&pc, data, sizeof pc);
 	if (ct_cubin_function_at(cubin, pc, &function))
-		ct_cubin_param_types(&arena, ct_cubin_demangle(&arena, function.symbol), &types, &n);
+		ct_cubin_param_types(&arena, ct_cubin_demangle(&arena, function.symbol, NULL), &types, &n);
 	if (ct_cubin_kernel_at(cubin, pc, &function))
 		ct_cubin_params(cubin, &function, &arena, &params, NULL);
 	ct_cubin_lines_at(cubin, pc, &arena, &lines, &n);

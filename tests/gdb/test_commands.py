@@ -167,6 +167,26 @@ def test_answers_in_a_session() -> None:
     compare("session", "".join(f"(cuda-gdb) {command}\n{answer}" for command, answer in zip(commands, got)))
 
 
+def test_plain_locals_stand_beside_the_tensors() -> None:
+    """The recorded incident is from before they were read: they are put into a copy of it."""
+    with tap.Scratch() as scratch:
+        with open(SESSION, encoding="utf-8") as file:
+            incident = json.load(file)
+        step = next(row for row in incident["tensors"] if row["function"] == "train_step")
+        place = {key: step[key] for key in ("tid", "depth", "function", "file", "line")}
+        module = {**place, "depth": 99, "function": "<module>"}
+        incident["python_locals"] = [{"name": "rate", "value": "0.1", "role": "argument", **place}, {"name": "n", "value": "'a'", "role": "local", **module}]
+        path, script = os.path.join(scratch, "incident.json"), os.path.join(scratch, "stand-in")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(incident, file)
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(f"python\nimport cudatrap.stop\ncudatrap.stop.adopt({path!r})\nend\n")
+        got = ask("torch-cross-entropy-sm90", f"source {script}", "trap python locals")[1]
+    tensors, plain = got.index("model.bias"), got.index("\n  rate = 0.1\nmain  ")
+    tap.equal(tensors < plain, True)
+    tap.equal(got.endswith(f"<module>  {step['file']}:{step['line']}  thread {step['tid']}\n  n = 'a'\n"), True)
+
+
 def test_help_of_every_command_is_in_the_manual() -> None:
     with open(os.path.join(tap.TOP, "doc", "cudatrap-gdb.7"), encoding="utf-8") as file:
         manual = file.read().replace("\\-", "-").replace("\\(dq", '"')

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Which asserts a libtorch_cuda.so has, and which of them data/assert-catalog.tsv lacks.
 
-    top_srcdir=SRC top_builddir=BUILD python3 SRC/tests/gpu/assert_sites.py [--library FILE] [--mark 2.11] [--out FILE] [--limit 170]
+    top_srcdir=SRC top_builddir=BUILD python3 SRC/tests/gpu/assert_sites.py [--library FILE] [--arch sm_90] [--mark 2.11] [--out FILE] [--limit 600]
 
-Takes the sm_90 cubins out with cuobjdump, as many at once as there are cores, and reads their call sites with tests/gpu/list_asserts.
---mark VERSION writes into the catalogue, of each row that is found exactly (file, line, function, expression), that it is so in VERSION.
+Takes the cubins of one architecture out with cuobjdump (no GPU is needed; CUDA toolkit, or the PyPI package nvidia-cuda-cuobjdump; about 1 GB of
+temporary files) and reads their call sites with tests/gpu/list_asserts, as many at once as there are cores. --cubins DIR: they are there already.
+--mark VERSION writes into the catalogue, of each row that is found exactly (file, line, function, expression), that it is so in VERSION, and of each
+that is found in another line, in which.
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 from __future__ import annotations
@@ -34,9 +36,6 @@ class Site(NamedTuple):
     expression: str
 
 
-Key = Tuple[str, str, str]
-
-
 def squeezed(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip()
 
@@ -51,32 +50,47 @@ def find_library() -> Optional[Path]:
     return path if path and path.exists() else None
 
 
-def cubins(library: Path, arch: str) -> List[str]:
-    listed = subprocess.run(["cuobjdump", "-lelf", "-arch", arch, str(library)], stdout=subprocess.PIPE, check=True).stdout.decode(errors="replace")
-    return [name for name in re.findall(r"ELF file\s+\d+:\s+(\S+)", listed) if arch in name]
+def extract(library: Path, arch: str, folder: Path, limit: float) -> None:
+    subprocess.run(["cuobjdump", "-xelf", f".{arch}.cubin", str(library)], cwd=str(folder), stdout=subprocess.DEVNULL, check=True, timeout=limit)
 
 
-def sites_of(library: Path, names: List[str], until: float) -> Tuple[Dict[Site, str], int]:
-    """Sites with a kernel each, and how many cubins were read."""
-    folder = Path(tempfile.mkdtemp(prefix="assert-sites-"))
-    found: Dict[Site, str] = {}
-    try:
-        left = until - time.monotonic()
-        if left <= 0:
-            return found, 0
-        subprocess.run(["cuobjdump", "-xelf", ",".join(names), str(library)], cwd=str(folder), stdout=subprocess.DEVNULL, check=False, timeout=left)
-        files = sorted(folder.glob("*.cubin"))
-        listed = subprocess.run([str(BUILD / "tests" / "gpu" / "list_asserts"), *map(str, files)], stdout=subprocess.PIPE, check=False,
-                                timeout=max(1.0, until - time.monotonic()))  # fmt: skip
-        for line in listed.stdout.decode(errors="replace").splitlines():
-            fields = line.split("\t")
-            if len(fields) == 5:
-                found.setdefault(Site(base(fields[0]), fields[1], fields[2], squeezed(fields[3])), fields[4])
-        return found, len(files)
-    except subprocess.TimeoutExpired:
-        return found, 0
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+class Sites(NamedTuple):
+    kernels: Dict[Site, str]  # one kernel for each
+    calls: int
+    undecoded: int  # something of them is not known
+    wrong: int  # what was concluded is not what the image has there
+
+
+def sites_of(files: List[Path], until: float) -> Sites:
+    """None at all when the time is over."""
+    kernels: Dict[Site, str] = {}
+    calls = undecoded = wrong = 0
+    listed = subprocess.run([str(BUILD / "tests" / "gpu" / "list_asserts"), *map(str, files)], stdout=subprocess.PIPE, check=True,
+                            timeout=max(1.0, until - time.monotonic()))  # fmt: skip
+    for line in listed.stdout.decode(errors="replace").splitlines():
+        file, number, function, expression, kernel, verdict = line.split("\t")
+        calls += 1
+        undecoded += "?" in (file, function, expression)
+        wrong += verdict == "wrong"
+        kernels.setdefault(Site(base(file), number, function, squeezed(expression)), kernel)
+    return Sites(kernels, calls, undecoded, wrong)
+
+
+def stored_sites(path: Path) -> Sites:
+    rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
+    return Sites({Site(*row[:4]): row[4] for row in rows}, 0, 0, 0)
+
+
+def all_sites(files: List[Path], until: float) -> Sites:
+    jobs = os.cpu_count() or 1
+    kernels: Dict[Site, str] = {}
+    parts = []
+    with ThreadPoolExecutor(jobs) as pool:
+        parts = list(pool.map(lambda chunk: sites_of(chunk, until), [files[i : i + 8] for i in range(0, len(files), 8)]))
+    for part in parts:
+        for site, kernel in part.kernels.items():
+            kernels.setdefault(site, kernel)
+    return Sites(kernels, sum(p.calls for p in parts), sum(p.undecoded for p in parts), sum(p.wrong for p in parts))
 
 
 def catalog_rows() -> List[List[str]]:
@@ -89,28 +103,57 @@ def plain_function(name: str) -> str:
     return head.split("::")[-1].split(" ")[-1]
 
 
-def report(found: Dict[Site, str], rows: List[List[str]]) -> Tuple[List[str], Set[str]]:
-    """Lines for a reader, and the ids of rows that are exact."""
-    by_key: Dict[Key, List[List[str]]] = {}
-    for row in rows[1:]:
-        by_key.setdefault((base(row[2]), row[5], squeezed(row[7])), []).append(row)
-    lines, exact = [], set()
+def is_exact(site: Site, row: List[str]) -> bool:
+    return site.line in re.findall(r"\d+", row[3].split("(")[0])
+
+
+def fits(site: Site, row: List[str]) -> bool:
+    """What is known of the site is so in the row, line apart; a message of the program's own can be anything."""
+    same_function = "?" in site.function or re.search(rf"(?<!\w){re.escape(plain_function(site.function))}(?!\w)", row[5]) is not None
+    return base(row[2]) == site.file and same_function and (site.expression == "?" or squeezed(row[7]) == site.expression)
+
+
+def report(found: Dict[Site, str], rows: List[List[str]]) -> Tuple[List[str], Set[str], Dict[str, List[str]]]:
+    """Lines for a reader, the ids of rows that are exact, and of those that are found elsewhere in their file, with the lines."""
+    lines: List[str] = []
+    exact: Set[str] = set()
+    moved: Dict[str, List[str]] = {}
     for site, kernel in sorted(found.items()):
-        matches = by_key.get((site.file, plain_function(site.function), site.expression), [])
-        exact |= {row[0] for row in matches if row[3] == site.line}
+        matches = [row for row in rows[1:] if fits(site, row)]
+        is_whole = "?" not in (site.function, site.expression)
+        exact |= {row[0] for row in matches if is_whole and is_exact(site, row)}
+        where = f"{site.file}:{site.line}\t{site.function}\t{site.expression}"
         if not matches:
-            lines.append(f"lacks\t{site.file}:{site.line}\t{site.function}\t{site.expression}\t{kernel[:120]}")
-        elif all(row[3] != site.line for row in matches):
-            lines.append(f"line\t{site.file}:{site.line}\t{site.function}\t{site.expression}\tcatalogue: {matches[0][0]} line {matches[0][3]}")
-    return lines, exact
+            lines.append(f"{'lacks' if is_whole else 'unclear'}\t{where}\t{kernel[:120]}")
+        elif not any(is_exact(site, row) for row in matches):
+            lines.append(f"line\t{where}\tcatalogue: {', '.join(row[0] + ' line ' + row[3] for row in matches[:3])}")
+            for row in matches if is_whole else []:
+                moved.setdefault(row[0], []).append(site.line)
+    return lines, exact, {row: places for row, places in moved.items() if row not in exact}
 
 
-def mark(rows: List[List[str]], exact: Set[str], version: str) -> None:
-    word = f"exact in {version} (image)"
+def mark(rows: List[List[str]], exact: Set[str], moved: Dict[str, List[str]], version: str) -> None:
+    words = {row: f"exact in {version} (image)" for row in exact}
+    words.update({row: f"line {', '.join(places)} in {version} (image)" for row, places in moved.items()})
     for row in rows[1:]:
-        if row[0] in exact and word not in row[4]:
+        word = words.get(row[0])
+        if word and word not in row[4]:
             row[4] = f"{row[4]}; {word}" if row[4] else word
     CATALOG.write_text("\n".join("\t".join(row) for row in rows) + "\n", encoding="utf-8")
+
+
+def conclude(args: argparse.Namespace, n_files: int, sites: Sites) -> int:
+    rows = catalog_rows()
+    lines, exact, moved = report(sites.kernels, rows)
+    print("\n".join(lines))
+    if n_files:
+        print(f"# {args.arch}: {n_files} cubins, {sites.calls} calls of the assert handler, {sites.undecoded} not wholly decoded, {sites.wrong} wrong")
+    print(f"# {len(sites.kernels)} places in the source, {sum(line.startswith('lacks') for line in lines)} not in the catalogue, {len(exact)} of its rows exact")
+    if args.out:
+        args.out.write_text("".join("\t".join([*site, kernel]) + "\n" for site, kernel in sorted(sites.kernels.items())))
+    if args.mark:
+        mark(rows, exact, moved, args.mark)
+    return 1 if sites.wrong else 0
 
 
 def main() -> int:
@@ -119,35 +162,33 @@ def main() -> int:
     parser.add_argument("--arch", default="sm_90")
     parser.add_argument("--mark")
     parser.add_argument("--out", type=Path, help="the sites themselves, tab-separated")
-    parser.add_argument("--limit", type=float, default=170, help="seconds for all of it")
+    parser.add_argument("--sites", type=Path, help="what an earlier run has written with --out: nothing is read but this")
+    parser.add_argument("--cubins", type=Path, help="a folder with the cubins, extracted already")
+    parser.add_argument("--limit", type=float, default=600, help="seconds for all of it")
     args = parser.parse_args()
     start = time.monotonic()
-    library, jobs = args.library or find_library(), os.cpu_count() or 1
-    if library is None or not library.exists():
+    library = args.library or find_library()
+    if args.sites:
+        return conclude(args, 0, stored_sites(args.sites))
+    if not args.cubins and (library is None or not library.exists()):
         print("no libtorch_cuda.so; name one with --library", file=sys.stderr)
         return 1
-    if not shutil.which("cuobjdump"):
+    if not args.cubins and not shutil.which("cuobjdump"):
         print("no cuobjdump in PATH: it is in the bin folder of the CUDA toolkit", file=sys.stderr)
         return 1
-    names = cubins(library, args.arch)
-    chunks = [names[i::jobs] for i in range(jobs) if names[i::jobs]]
-    found: Dict[Site, str] = {}
-    read = 0
-    with ThreadPoolExecutor(jobs) as pool:
-        for part, n in pool.map(lambda chunk: sites_of(library, chunk, start + args.limit), chunks):
-            read += n
-            for site, kernel in part.items():
-                found.setdefault(site, kernel)
-    rows = catalog_rows()
-    lines, exact = report(found, rows)
-    print("\n".join(lines))
-    print(f"# {library}: {len(names)} cubins listed, {read} read, {len(found)} sites, {sum(line.startswith('lacks') for line in lines)} not in the catalogue, "
-          f"{len(exact)} rows exact, {time.monotonic() - start:.0f} s")  # fmt: skip
-    if args.out:
-        args.out.write_text("".join("\t".join([*site, kernel]) + "\n" for site, kernel in sorted(found.items())))
-    if args.mark:
-        mark(rows, exact, args.mark)
-    return 0 if read == len(names) else 1
+    folder = args.cubins or Path(tempfile.mkdtemp(prefix="assert-sites-"))
+    try:
+        if not args.cubins:
+            extract(library.resolve(), args.arch, folder, args.limit)
+        files = sorted(folder.glob(f"*.{args.arch}.cubin"))
+        sites = all_sites(files, start + args.limit)
+    except subprocess.TimeoutExpired:
+        print(f"not done after {args.limit:.0f} s: give it more with --limit", file=sys.stderr)
+        return 1
+    finally:
+        if not args.cubins:
+            shutil.rmtree(folder, ignore_errors=True)
+    return conclude(args, len(files), sites) if files else 1
 
 
 if __name__ == "__main__":

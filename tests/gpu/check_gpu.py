@@ -106,6 +106,14 @@ def frames_text(incident: Incident) -> str:
     return "\n".join(str(f.get("function")) for t in launching for f in t.get("frames", []))
 
 
+def excerpts(incident: Incident, function: str) -> List[List[str]]:
+    return [f["excerpt"] for t in incident.get("threads", []) for f in t.get("frames", []) + t.get("python", []) if f.get("function") == function and "excerpt" in f]
+
+
+def plain(incident: Incident, function: str) -> Dict[str, str]:
+    return {row["name"]: row["value"] for row in incident.get("python_locals", []) if row.get("function") == function}
+
+
 def actual(incident: Incident, key: str) -> List[str]:
     """The values an incident holds for a key of the programs' expectations."""
     gpu = incident.get("gpu", {})
@@ -201,6 +209,8 @@ def check_pytorch(checks: Checks, engine: str, record: Optional[Path], extra: Op
         ("grid", actual(i, "grid") == ["1,1,1"] and actual(i, "block") == ["32,1,1"], str(actual(i, "grid"))),
         ("python stack", [p[0] for p in python[:3]] == ["cross_entropy", "train_step", "main"], str(python)),
         ("python lines", all(p[1] for p in python), str(python)),
+        ("the lines around them", excerpts(i, "train_step") == [script.read_text().splitlines()[4:11]], str(excerpts(i, "train_step"))),
+        ("plain locals", engine == "live" or plain(i, "main").get("iteration") == "3", str(i.get("python_locals"))),
         ("native frames", "cudaLaunchKernel" in frames_text(i), frames_text(i)),
         ("ending", i.get("ending", {}).get("kind") == ("ended-by-us" if engine == "live" else "exited"), str(i.get("ending"))),
         ("report in three seconds", i.get("seconds_to_report", 99) < 3 or engine == "live", str(i.get("seconds_to_report"))),

@@ -9,8 +9,14 @@ tests_gpu_rediagnose_LDADD = $(CT_LIBS)
 TESTS += tests/gpu/test_field.py
 # For assert_sites.py, which needs a libtorch_cuda.so and cuobjdump.
 check_PROGRAMS += tests/gpu/list_asserts
-tests_gpu_list_asserts_SOURCES = tests/gpu/list_asserts.c
+tests_gpu_list_asserts_SOURCES = tests/gpu/list_asserts.c tests/tools/unloaded.c tests/tools/unloaded.h
+tests_gpu_list_asserts_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/tools
 tests_gpu_list_asserts_LDADD = $(CT_LIBS)
+# For compare_sass.py, which needs nvdisasm.
+check_PROGRAMS += tests/tools/list_effects
+tests_tools_list_effects_SOURCES = tests/tools/list_effects.c
+tests_tools_list_effects_LDADD = $(CT_LIBS)
+EXTRA_DIST += tests/tools/compare_sass.py
 EXTRA_DIST += tests/gpu/assert_sites.py
 EXTRA_DIST += tests/gpu/test_field.py tests/gpu/field_table.py tests/gpu/field_reports.py tests/gpu/segmentation3d.py tests/gpu/field tests/gpu/recorded-field
 EXTRA_DIST += doc/field-reports.md

@@ -22,13 +22,12 @@ static void give_up(const char *what)
 	exit(99);
 }
 
-void dump_read(const char *name, struct ct_str *ret_bytes)
+void data_read(const char *path, struct ct_str *ret_bytes)
 {
 	CT_AUTO(ct_auto_str) struct ct_str packed = CT_STR_INIT;
 	struct ct_error err = CT_ERROR_INIT;
-	char path[4096];
 	char *chunk = ct_xrealloc(NULL, 1 << 20);
-	if (!ct_read_file(dump_path(path, sizeof path, name), 1 << 28, &packed, &err))
+	if (!ct_read_file(path, 1 << 28, &packed, &err))
 		give_up(err.text);
 	lzma_stream z = LZMA_STREAM_INIT;
 	if (lzma_stream_decoder(&z, UINT64_MAX, 0) != LZMA_OK)
@@ -46,6 +45,12 @@ void dump_read(const char *name, struct ct_str *ret_bytes)
 	free(chunk);
 	if (rc != LZMA_STREAM_END)
 		give_up(path);
+}
+
+void dump_read(const char *name, struct ct_str *ret_bytes)
+{
+	char path[4096];
+	data_read(dump_path(path, sizeof path, name), ret_bytes);
 }
 
 struct ct_gpucore *dump_open(const char *name)

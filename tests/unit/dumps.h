@@ -13,6 +13,8 @@ extern const size_t n_dumps;
 char *dump_path(char *buffer, size_t size, const char *name);  // of the compressed file
 // The unpacked bytes; ends the test program when the file is not there.
 void dump_read(const char *name, struct ct_str *ret_bytes);
+// The same of any file of tests/data, compressed with xz.
+void data_read(const char *path, struct ct_str *ret_bytes);
 struct ct_gpucore *dump_open(const char *name);  // the caller's
 
 // Repeatable numbers.

@@ -100,6 +100,7 @@ static void fill_assert(struct ct_incident *in)
 
 static void fill_host(struct ct_incident *in)
 {
+	static const char *excerpt[] = {"def f():", "", "    x = [1, 2,  3]"};
 	static const char *const argv[] = {"python", "", "--x=\"\\[1, 2]\""};
 	in->process = (struct ct_process){.pid = 7, .executable = "/usr/bin/python3", .argv = argv, .n_argv = CT_COUNT(argv), .cwd = "/home", .python = "3.12.3",
 					  .is_descendant = true};
@@ -110,7 +111,8 @@ static void fill_host(struct ct_incident *in)
 	for (size_t i = 0; i < 2; i++) {
 		t->frames = ct_arena_grow(&in->arena, t->frames, &t->n_frames, sizeof *t->frames);
 		t->frames[i] = (struct ct_host_frame){.kind = (enum ct_frame_kind)i, .function = "main", .file = "a.py", .line = 3, .module = "/lib/x.so",
-						      .has_pc = true, .pc = 0, .has_offset = true, .offset = 4096, .source = "x = [1, 2,  3]"};
+						      .has_pc = true, .pc = 0, .has_offset = true, .offset = 4096, .source = "x = [1, 2,  3]",
+						      .excerpt = excerpt, .n_excerpt = CT_COUNT(excerpt), .excerpt_line = 2};
 	}
 	t->python = ct_arena_grow(&in->arena, NULL, &t->n_python, sizeof *t->python);
 	t->python[0] = (struct ct_host_frame){.kind = CT_FRAME_PYTHON, .function = "g", .file = "<stdin>"};
@@ -164,6 +166,11 @@ static void fill_tensors(struct ct_incident *in)
 			.file = "a.py", .line = 3, .has_shape = true, .shape = shape, .n_shape = role == CT_TENSOR_ITEM ? 0 : CT_MAX_RANK, .has_stride = true,
 			.stride = stride, .n_stride = 2, .dtype = "int64", .device = "cuda:0", .has_data_ptr = true, .data_ptr = UINT64_MAX,
 			.has_storage_ptr = true, .has_storage_bytes = true, .storage_bytes = 512, .requires_grad = true};
+	}
+	for (int role = CT_TENSOR_LOCAL; role <= CT_TENSOR_ARGUMENT; role++) {
+		in->python_locals = ct_arena_grow(&in->arena, in->python_locals, &in->n_python_locals, sizeof *in->python_locals);
+		in->python_locals[in->n_python_locals - 1] = (struct ct_python_local){
+			.name = "step", .value = "40", .role = (enum ct_tensor_role)role, .tid = 8, .has_depth = true, .function = "f", .file = "a.py", .line = 3};
 	}
 	for (int i = 0; i <= CT_CHECK_DEVICE; i++) {
 		in->checks = ct_arena_grow(&in->arena, in->checks, &in->n_checks, sizeof *in->checks);

@@ -136,7 +136,7 @@ static void test_demangling_is_bounded(void)
 		CT_AUTO(ct_auto_str) struct ct_str plain = CT_STR_INIT;
 		add_doubling_name(&name, levels);
 		ct_str_add(&plain, "as it was");
-		bool ok = ct_demangle_bounded(ct_str_text(&name), &plain);
+		bool ok = ct_demangle_bounded(ct_str_text(&name), NULL, &plain);
 		if (levels > 0 && levels < 20)
 			CU_ASSERT_TRUE(ok && ct_starts_with(ct_str_text(&plain), "as it wasf(p<int, int>, p<p<int, int>, p<int, int> >"));
 		CU_ASSERT_TRUE(plain.length <= CT_PLAIN_MAX + strlen("as it was"));
@@ -148,12 +148,30 @@ static void test_demangling_is_bounded(void)
 	}
 }
 
+static void test_demangling_has_a_budget(void)
+{
+	CT_AUTO(ct_auto_str) struct ct_str name = CT_STR_INIT;
+	CT_AUTO(ct_auto_str) struct ct_str plain = CT_STR_INIT;
+	struct ct_demangle_budget budget = CT_DEMANGLE_BUDGET_INIT;
+	add_doubling_name(&name, 34);
+	unsigned n = 0;
+	for (; n < 100000 && budget.left_us > 0; n++)
+		CU_ASSERT_FALSE(ct_demangle_bounded(ct_str_text(&name), &budget, &plain));
+	CU_ASSERT_TRUE(n > 0 && n < 100000);
+	int64_t left_us = budget.left_us;
+	CU_ASSERT_FALSE(ct_demangle_bounded(ct_str_text(&name), &budget, &plain));
+	CU_ASSERT_EQUAL(budget.left_us, left_us);
+	// Names that need no care are written as ever.
+	CU_ASSERT_TRUE(ct_demangle_bounded("_Z1fv", &budget, &plain));
+	CU_ASSERT_STRING_EQUAL(ct_str_text(&plain), "f()");
+}
+
 static void test_demangling_of_long_names_and_of_none(void)
 {
 	static const char *const none[] = {"", "i", "_", "_Z", "main", "_Z1", "_ZSS_S_S_S_S_S_S_S_S_S_S_S_S_S_"};
 	for (size_t i = 0; i < CT_COUNT(none); i++) {
 		CT_AUTO(ct_auto_str) struct ct_str plain = CT_STR_INIT;
-		CU_ASSERT_FALSE(ct_demangle_bounded(none[i], &plain));
+		CU_ASSERT_FALSE(ct_demangle_bounded(none[i], NULL, &plain));
 		CU_ASSERT_EQUAL(plain.length, 0);
 	}
 	CT_AUTO(ct_auto_str) struct ct_str name = CT_STR_INIT;
@@ -161,7 +179,7 @@ static void test_demangling_of_long_names_and_of_none(void)
 	ct_str_add(&name, "_Z1fN1a1bE");
 	for (int i = 0; i < 60; i++)
 		ct_str_add(&name, "S0_");
-	CU_ASSERT_TRUE(ct_demangle_bounded(ct_str_text(&name), &plain));
+	CU_ASSERT_TRUE(ct_demangle_bounded(ct_str_text(&name), NULL, &plain));
 	CU_ASSERT_TRUE(ct_starts_with(ct_str_text(&plain), "f(a::b, a::b, ") && ct_ends_with(ct_str_text(&plain), "a::b)"));
 }
 
@@ -176,6 +194,7 @@ int main(void)
 		{"read_fd has a limit", test_read_fd_has_a_limit},
 		{"basename takes both separators", test_basename_takes_both_separators},
 		{"demangling is bounded", test_demangling_is_bounded},
+		{"demangling has a budget", test_demangling_has_a_budget},
 		{"demangling of long names and of none", test_demangling_of_long_names_and_of_none},
 		{"fail_in fills the text to its end and no further", test_fail_in_fills_the_text},
 		CU_TEST_INFO_NULL,

@@ -215,6 +215,8 @@ static void test_wrong_answers_are_refused(void)
 		{"{\"version\":1,\"libraries\":3}", "the agent's list of tensors: libraries is no list", CT_FORMAT},
 		{"{\"version\":1,\"libraries\":[],\"tensors\":3}", "the agent's list of tensors: tensors: not a list", CT_FORMAT},
 		{"{\"version\":1,\"libraries\":[],\"tensors\":[" ROW ",{\"name\":3}]}", "the agent's list of tensors: tensors[1].name: not a string", CT_FORMAT},
+		{"{\"version\":1,\"libraries\":[],\"tensors\":[],\"python_locals\":[{\"name\":\"n\",\"role\":\"local\"}]}",
+		 "the agent's list of tensors: python_locals[0].value: missing", CT_FORMAT},
 		{"{\"version\":2,\"libraries\":[],\"tensors\":[]}", "the agent's list of tensors: version: 2, and this cudatrap reads up to 1", CT_FORMAT},
 	};
 	for (size_t i = 0; i < CT_COUNT(cases); i++) {

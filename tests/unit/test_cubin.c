@@ -30,7 +30,7 @@ static void test_functions_of_a_kernel(void)
 	CU_ASSERT_TRUE_FATAL(ct_cubin_function_at(c, grid.entry_pc + 0x380, &f));
 	CU_ASSERT_FALSE(f.is_entry);
 	CU_ASSERT_EQUAL(f.address, grid.entry_pc + 0x1e0);
-	CU_ASSERT_STRING_EQUAL(ct_cubin_demangle(&arena, f.symbol), "load_label(long const*, long, int)");
+	CU_ASSERT_STRING_EQUAL(ct_cubin_demangle(&arena, f.symbol, NULL), "load_label(long const*, long, int)");
 	CU_ASSERT_TRUE_FATAL(ct_cubin_kernel_at(c, grid.entry_pc + 0x380, &f));
 	CU_ASSERT_STRING_EQUAL(f.symbol, "_Z11nll_forwardPKfPKlPfll");
 	CU_ASSERT_FALSE(ct_cubin_function_at(c, grid.entry_pc + 0x480, &f));
@@ -58,7 +58,7 @@ static void test_names_as_people_write_them(void)
 	};
 	struct ct_arena arena = CT_ARENA_INIT;
 	for (size_t i = 0; i < CT_COUNT(rows); i++)
-		CU_ASSERT_STRING_EQUAL(ct_cubin_demangle(&arena, rows[i].symbol), rows[i].plain);
+		CU_ASSERT_STRING_EQUAL(ct_cubin_demangle(&arena, rows[i].symbol, NULL), rows[i].plain);
 	ct_arena_done(&arena);
 }
 
@@ -129,7 +129,7 @@ static void test_parameters_of_a_kernel(void)
 	CU_ASSERT_TRUE(p.has_bank_offset && p.has_total);
 	CU_ASSERT_EQUAL(p.bank_offset, grid.params_offset);
 	CU_ASSERT_EQUAL(p.total_bytes, 80);
-	CU_ASSERT_TRUE(ct_cubin_param_types(&arena, ct_cubin_demangle(&arena, f.symbol), &types, &n_types));
+	CU_ASSERT_TRUE(ct_cubin_param_types(&arena, ct_cubin_demangle(&arena, f.symbol, NULL), &types, &n_types));
 	CU_ASSERT_EQUAL_FATAL(n_types, p.n_rows);
 	CU_ASSERT_STRING_EQUAL(types[3], "long const*");
 	CU_ASSERT_STRING_EQUAL(types[5], "bool");
@@ -203,6 +203,25 @@ static void test_assert_from_the_code(void)
 		ct_cubin_free(c);
 		ct_gpucore_free(core);
 		ct_arena_done(&arena);
+	}
+}
+
+static void test_function_of_a_symbol(void)
+{
+	static const struct {
+		const char *symbol, *base;  // NULL: no kernel has such a name
+	} rows[] = {
+		{"_ZN2at6native12_GLOBAL__N_138nll_loss_forward_reduce_cuda_kernel_2dIffllEEvPT_S4_PKS3_PKllllll", "nll_loss_forward_reduce_cuda_kernel_2d"},
+		{"_Z6kernelPf", "kernel"}, {"_ZL6kernelPf", "kernel"}, {"_ZN1a1bEv", "b"}, {"_ZNSt1a1bEv", "b"}, {"triton_poi_fused_0", "triton_poi_fused_0"},
+		{"", NULL}, {"_Z", NULL}, {"_ZN", NULL}, {"_ZN1a", NULL}, {"_Z9short", NULL}, {"_ZN1aC1Ev", NULL}, {"_ZZN1a1bEvENKUlvE_clEv", NULL},
+		{"_Z99999999999999999999999x", NULL}, {"_Z0x", NULL},
+	};
+	for (size_t i = 0; i < CT_COUNT(rows); i++) {
+		const char *base = NULL;
+		size_t length = 0;
+		CU_ASSERT_EQUAL_FATAL(ct_cubin_symbol_base(rows[i].symbol, &base, &length), rows[i].base != NULL);
+		if (rows[i].base)
+			CU_ASSERT_TRUE(length == strlen(rows[i].base) && memcmp(base, rows[i].base, length) == 0);
 	}
 }
 
@@ -317,7 +336,7 @@ static void test_inline_chain_and_its_asserts(void)
 	for (size_t i = 0; i < n; i++) {
 		CU_ASSERT_STRING_EQUAL(lines[i].file, file);
 		CU_ASSERT_EQUAL(lines[i].line, chain[i].line);
-		const char *function = lines[i].function ? ct_cubin_demangle(&arena, lines[i].function) : "";
+		const char *function = lines[i].function ? ct_cubin_demangle(&arena, lines[i].function, NULL) : "";
 		CU_ASSERT_STRING_EQUAL(function, chain[i].function);
 	}
 	CU_ASSERT_TRUE_FATAL(ct_cubin_lines_at(c, TEXT_ADDRESS + 0x340, &arena, &lines, &n));
@@ -421,10 +440,11 @@ static void test_instructions(void)
 		{0x000000000000794d, 0x000fea0003800000, CT_EFFECT_BARRIER, 0, 0, 0, 0},                     // EXIT
 		{0x000000000000094d, 0x001fea0003800000, CT_EFFECT_NONE, 0, 0, 0, 0},                        // @P0 EXIT
 		{0x0000000002007343, 0x001fea0003c00000, CT_EFFECT_CALL, 0, 0, 0, 0},                        // CALL.ABS.NOINC R2
-		{0x028404723c, 0x040fe20000081004, CT_EFFECT_UNKNOWN, 0, 0, 0, 0},                           // HMMA
+		{0x000000028404723c, 0x040fe20000081004, CT_EFFECT_WRITES, 4, 4, 0, 0},                      // HMMA: up to four
+		{0xfe0000040404797e, 0x000ee20008121908, CT_EFFECT_UNKNOWN, 0, 0, 0, 0},                     // LDG.E.ENL2.256, which has two destinations
 	};
 	for (size_t i = 0; i < CT_COUNT(rows); i++) {
-		struct ct_insn insn = {rows[i].lo, rows[i].hi};
+		struct ct_insn insn = {rows[i].lo, rows[i].hi, 90};
 		struct ct_effect e = ct_sass_effect(&insn, 0x1000);
 		CU_ASSERT_EQUAL(e.kind, rows[i].kind);
 		if (e.kind != CT_EFFECT_UNKNOWN && e.kind != CT_EFFECT_CALL && rows[i].count) {
@@ -436,11 +456,52 @@ static void test_instructions(void)
 		if (e.kind == CT_EFFECT_VALUE)
 			CU_ASSERT_EQUAL(e.value, rows[i].value);
 	}
-	struct ct_insn bra = {0xfffffffc00fc7947, 0x000fc0000383ffff}, forward = {0x0000000000409947, 0x000fea0000000000};
+	struct ct_insn bra = {0xfffffffc00fc7947, 0x000fc0000383ffff, 90}, forward = {0x0000000000409947, 0x000fea0000000000, 90};
 	CU_ASSERT_EQUAL(ct_sass_effect(&bra, 0x90).target, 0x90);  // BRA to itself
 	CU_ASSERT_EQUAL(ct_sass_effect(&bra, 0x90).kind, CT_EFFECT_BARRIER);
 	CU_ASSERT_EQUAL(ct_sass_effect(&forward, 0x270).target, 0x380);  // @!P1 BRA P0
 	CU_ASSERT_EQUAL(ct_sass_effect(&forward, 0x270).kind, CT_EFFECT_NONE);
+	// BRA.DIV UR4 is taken when a warp has diverged only.
+	struct ct_insn divergent = {0x0000006604487947, 0x000fea000b800000, 90};
+	CU_ASSERT_TRUE(ct_sass_effect(&divergent, 0).is_branch);
+	CU_ASSERT_EQUAL(ct_sass_effect(&divergent, 0).kind, CT_EFFECT_NONE);
+}
+
+static void test_instructions_that_differ(void)
+{
+	static const struct {
+		struct ct_insn insn;
+		struct ct_effect e;
+	} rows[] = {
+		// MOV R9, c[0x0][0x190] and IMAD.MOV.U32 R34, RZ, RZ, c[0x0][0x248]: until Hopper an operand could be a constant
+		{{0x0000640000097a02, 0x000fc80000000f00, 80}, {.kind = CT_EFFECT_CONSTANT, .dest = 9, .count = 1, .offset = 0x190, .index = CT_RZ}},
+		{{0x00009200ff227624, 0x000fe200078e00ff, 75}, {.kind = CT_EFFECT_CONSTANT, .dest = 34, .count = 1, .offset = 0x248, .index = CT_RZ}},
+		// LDCU.64 UR6, c[0x0][0x470]: the byte's number begins a bit lower
+		{{0x00008e00ff0677ac, 0x000eac0008000a00, 100}, {.kind = CT_EFFECT_CONSTANT, .dest = CT_UNIFORM + 6, .count = 2, .offset = 0x470, .index = CT_RZ}},
+		{{0x00007a00ff0877ac, 0x000f620008000c00, 100}, {.kind = CT_EFFECT_WRITES, .dest = CT_UNIFORM + 8, .count = 4, .offset = 0x3d0, .index = CT_RZ}},
+		// UMOV UR38, URZ: 63 until Hopper, then 255
+		{{0x0000003f00267c82, 0x000fe20008000000, 90}, {.kind = CT_EFFECT_COPY, .dest = CT_UNIFORM + 38, .count = 1, .source = CT_URZ}},
+		{{0x000000ff00267c82, 0x000fe20008000000, 120}, {.kind = CT_EFFECT_COPY, .dest = CT_UNIFORM + 38, .count = 1, .source = CT_URZ}},
+		{{0x0000003f00267c82, 0x000fe20008000000, 120}, {.kind = CT_EFFECT_COPY, .dest = CT_UNIFORM + 38, .count = 1, .source = CT_UNIFORM + 63}},
+		// MOV.64 R140, R158 and MOV.64 R236, UR4
+		{{0x0000009e008c7202, 0x000fe40000010f00, 120}, {.kind = CT_EFFECT_COPY, .dest = 140, .count = 2, .source = 158}},
+		{{0x0000000400ec7c02, 0x004fc40008010f00, 120}, {.kind = CT_EFFECT_COPY, .dest = 236, .count = 2, .source = CT_UNIFORM + 4}},
+		// HFMA2.MMA with an immediate became IADD.64
+		{{0x0000002008027835, 0x000fe400078e0200, 90}, {.kind = CT_EFFECT_WRITES, .dest = 2, .count = 1}},
+		{{0x0000002008027835, 0x000fe400078e0200, 120}, {.kind = CT_EFFECT_WRITES, .dest = 2, .count = 2}},
+		// BRA 0x260 further, BRA to itself, BRA.CONV, BRA.U !UP0
+		{{0x0000026000007947, 0x000fea0003800000, 75}, {.kind = CT_EFFECT_BARRIER, .is_branch = true, .target = 0x1270}},
+		{{0xfffffff000007947, 0x000fc0000383ffff, 80}, {.kind = CT_EFFECT_BARRIER, .is_branch = true, .target = 0x1000}},
+		{{0x000000537f007947, 0x000fea000b800000, 80}, {.kind = CT_EFFECT_NONE, .is_branch = true, .target = 0x1060}},
+		{{0x0000000108ac7547, 0x000ff0000b800000, 100}, {.kind = CT_EFFECT_NONE, .is_branch = true, .target = 0x12c0}},
+	};
+	for (size_t i = 0; i < CT_COUNT(rows); i++) {
+		const struct ct_effect e = ct_sass_effect(&rows[i].insn, 0x1000), *wanted = &rows[i].e;
+		CU_ASSERT_EQUAL(e.kind, wanted->kind);
+		CU_ASSERT_TRUE(e.dest == wanted->dest && e.count == wanted->count && e.source == wanted->source);
+		CU_ASSERT_TRUE(e.bank == wanted->bank && e.offset == wanted->offset && e.index == wanted->index);
+		CU_ASSERT_TRUE(e.is_branch == wanted->is_branch && e.target == wanted->target);
+	}
 }
 
 // ---- cut and changed ------------------------------------------------------------------------------------------------
@@ -461,7 +522,7 @@ static void use_all(const uint8_t *bytes, size_t size, uint64_t pc)
 		return;
 	}
 	if (ct_cubin_function_at(c, pc, &f))
-		ct_cubin_demangle(&arena, f.symbol);
+		ct_cubin_demangle(&arena, f.symbol, NULL);
 	if (ct_cubin_kernel_at(c, pc, &f))
 		ct_cubin_params(c, &f, &arena, &p, &err);
 	ct_cubin_lines_at(c, pc - 1, &arena, &lines, &n);
@@ -544,12 +605,14 @@ int main(void)
 		{"parameters of a kernel", test_parameters_of_a_kernel},
 		{"lines of a PC", test_lines_of_a_pc},
 		{"an assert from the code", test_assert_from_the_code},
+		{"the function of a symbol", test_function_of_a_symbol},
 		{"memory of the dump comes first", test_memory_of_the_dump_comes_first},
 		{"a trap is recognised", test_trap_is_recognised},
 		{"an inline chain and its asserts", test_inline_chain_and_its_asserts},
 		{"texts of equal length", test_texts_of_equal_length},
 		{"unchecked compilers are not trusted", test_unchecked_compilers_are_not_trusted},
 		{"instructions", test_instructions},
+		{"instructions that differ", test_instructions_that_differ},
 		{"changed images do no harm", test_changed_images_do_no_harm},
 		{"sections without bytes are nowhere", test_sections_without_bytes_are_nowhere},
 		CU_TEST_INFO_NULL,

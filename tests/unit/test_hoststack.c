@@ -1,9 +1,11 @@
 // Merging, marking, combining, the agent's answer, names: no process needed.
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "hoststack/hoststack.h"
@@ -336,26 +338,6 @@ static void test_parse_truncated_answers(void)
 	}
 }
 
-static void test_demangle(void)
-{
-	static const struct {
-		const char *in, *out;
-	} cases[] = {
-		{"_ZN2at6native3addEf", "at::native::add(float)"}, {"main", "main"}, {"i", "i"}, {"", ""}, {"_Z", "_Z"}, {"_ZN", "_ZN"},
-		{"$_Z6kernelPf$_Z6helperf", "helper(float)"}, {"$__internal_18_$__cuda_sm20_div_s64", "__cuda_sm20_div_s64"}, {"$", "$"}, {"$a", "$a"},
-		{"$a$", "$a$"}, {"$$b", "$$b"}, {"_Z6kernelIfLi4EEvPT_", "void kernel<float, 4>(float*)"},
-	};
-	struct ct_arena arena = CT_ARENA_INIT;
-	for (size_t i = 0; i < CT_COUNT(cases); i++)
-		CU_ASSERT_STRING_EQUAL(ct_demangle(&arena, cases[i].in), cases[i].out);
-	char *longest = calloc(1, 70001);
-	memset(longest, 'S', 70000);
-	memcpy(longest, "_Z1", 3);
-	CU_ASSERT_PTR_EQUAL(ct_demangle(&arena, longest), longest);
-	free(longest);
-	ct_arena_done(&arena);
-}
-
 static void write_file(const char *path, const char *text)
 {
 	CT_AUTO(ct_auto_close) int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -388,7 +370,7 @@ static void test_sources_of_frames(void)
 	t->frames = frames;
 	t->n_frames = CT_COUNT(frames);
 	incident->process.cwd = dir;
-	ct_hoststack_add_sources(incident, 0);
+	ct_hoststack_add_sources(incident, 0, 0);
 	CU_ASSERT_STRING_EQUAL(frames[0].source, "two");
 	CU_ASSERT_PTR_NULL(frames[1].source);
 	CU_ASSERT_EQUAL(strlen(frames[2].source), 400);
@@ -401,6 +383,177 @@ static void test_sources_of_frames(void)
 	unlink(path);
 	unlink(fifo);
 	rmdir(dir);
+}
+
+// ---- Excerpts -----------------------------------------------------------------------------------------------------
+
+enum { LONG_AGO = 1000000000, AFTERWARDS = 1500000000 };  // seconds since the epoch
+
+static void write_old_file(const char *path, const char *text, time_t written)
+{
+	const struct timespec times[] = {{.tv_sec = written}, {.tv_sec = written}};
+	write_file(path, text);
+	CU_ASSERT_EQUAL(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+struct excerpt_files {
+	char dir[40], python[64], native[64], module[64];
+};
+
+static const char numbered[] = "1\n2\n3\n\tif x:\r\n5\n    six()  \n7\n8\n9\n";
+
+static struct excerpt_files new_excerpt_files(void)
+{
+	struct excerpt_files f = {.dir = "/tmp/ct-excerpt-XXXXXX"};
+	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(f.dir));
+	snprintf(f.python, sizeof f.python, "%s/a.py", f.dir);
+	snprintf(f.native, sizeof f.native, "%s/a.cu", f.dir);
+	snprintf(f.module, sizeof f.module, "%s/program", f.dir);
+	write_old_file(f.python, numbered, LONG_AGO);
+	write_old_file(f.native, numbered, LONG_AGO);
+	write_old_file(f.module, "ELF", AFTERWARDS);
+	return f;
+}
+
+static void remove_excerpt_files(const struct excerpt_files *f)
+{
+	unlink(f->python);
+	unlink(f->native);
+	unlink(f->module);
+	rmdir(f->dir);
+}
+
+// Of a process that began when the files were as they are: that they were made here counts as a change.
+static int64_t began_later(void)
+{
+	return ct_wall_us() + INT64_C(3600) * 1000000;
+}
+
+static void add_frames(struct ct_incident *incident, struct ct_host_frame *frames, size_t n)
+{
+	struct ct_host_thread *t = ct_incident_add_thread(incident, 1, NULL);
+	t->frames = frames;
+	t->n_frames = n;
+}
+
+static void test_user_frames_get_the_lines_around(void)
+{
+	INCIDENT;
+	struct excerpt_files f = new_excerpt_files();
+	struct ct_host_frame frames[] = {
+		{.kind = CT_FRAME_PYTHON, .file = f.python, .line = 6}, {.kind = CT_FRAME_PYTHON, .file = f.python, .line = 1},
+		{.kind = CT_FRAME_NATIVE, .file = f.native, .line = 9, .module = f.module},
+		{.kind = CT_FRAME_NATIVE, .file = f.native, .line = 9, .module = "/usr/lib/libx.so"},
+		{.kind = CT_FRAME_PYTHON, .file = f.python, .line = 10}, {.kind = CT_FRAME_PYTHON, .file = f.python, .line = UINT32_MAX},
+	};
+	add_frames(incident, frames, CT_COUNT(frames));
+	ct_hoststack_add_sources(incident, 0, began_later());
+	static const char *const around_six[] = {"3", "    if x:", "5", "    six()", "7", "8", "9"};
+	CU_ASSERT_EQUAL(frames[0].excerpt_line, 3);
+	CU_ASSERT_EQUAL_FATAL(frames[0].n_excerpt, CT_COUNT(around_six));
+	for (size_t i = 0; i < CT_COUNT(around_six); i++)
+		CU_ASSERT_STRING_EQUAL(frames[0].excerpt[i], around_six[i]);
+	CU_ASSERT_EQUAL(frames[1].excerpt_line, 1);
+	CU_ASSERT_EQUAL_FATAL(frames[1].n_excerpt, 4);
+	CU_ASSERT_STRING_EQUAL(frames[1].excerpt[3], "    if x:");
+	CU_ASSERT_EQUAL(frames[2].excerpt_line, 6);
+	CU_ASSERT_EQUAL_FATAL(frames[2].n_excerpt, 4);
+	CU_ASSERT_STRING_EQUAL(frames[2].excerpt[3], "9");
+	for (size_t i = 3; i < CT_COUNT(frames); i++)
+		CU_ASSERT_EQUAL(frames[i].n_excerpt, 0);
+	CU_ASSERT_EQUAL(incident->n_notes, 0);
+	remove_excerpt_files(&f);
+}
+
+// Nothing is shown of a file that may no longer be what runs; that its line is shown is told.
+static void test_changed_files_give_no_excerpt(void)
+{
+	INCIDENT;
+	struct excerpt_files f = new_excerpt_files();
+	write_old_file(f.module, "ELF", LONG_AGO - 60);
+	struct ct_host_frame frames[] = {
+		{.kind = CT_FRAME_PYTHON, .file = f.python, .line = 6}, {.kind = CT_FRAME_NATIVE, .file = f.native, .line = 6, .module = f.module},
+		{.kind = CT_FRAME_PYTHON, .file = f.python, .line = 7}, {.kind = CT_FRAME_NATIVE, .file = f.native, .line = 6, .module = "/no/such/program"},
+	};
+	add_frames(incident, frames, CT_COUNT(frames));
+	ct_hoststack_add_sources(incident, 0, INT64_C(1000000) * AFTERWARDS);
+	for (size_t i = 0; i < CT_COUNT(frames); i++) {
+		CU_ASSERT_PTR_NOT_NULL(frames[i].source);
+		CU_ASSERT_EQUAL(frames[i].n_excerpt, 0);
+	}
+	CU_ASSERT_EQUAL_FATAL(incident->n_notes, 2);
+	CU_ASSERT_PTR_NOT_NULL(strstr(incident->notes[0], "a.py was changed after the process began"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(incident->notes[1], "a.cu was changed after the program was built"));
+	remove_excerpt_files(&f);
+}
+
+static void test_what_is_not_known_gives_no_excerpt(void)
+{
+	INCIDENT;
+	struct excerpt_files f = new_excerpt_files();
+	struct ct_host_frame frames[] = {
+		{.kind = CT_FRAME_PYTHON, .file = f.python, .line = 6, .source = "seven()"}, {.kind = CT_FRAME_PYTHON, .file = "/proc/kmsg", .line = 1},
+		{.kind = CT_FRAME_PYTHON, .file = "/proc/self/stat", .line = 1},
+	};
+	struct ct_host_frame of_unknown_age = {.kind = CT_FRAME_PYTHON, .file = f.python, .line = 6};
+	add_frames(incident, frames, CT_COUNT(frames));
+	ct_hoststack_add_sources(incident, 0, began_later());
+	for (size_t i = 0; i < CT_COUNT(frames); i++)
+		CU_ASSERT_EQUAL(frames[i].n_excerpt, 0);
+	CU_ASSERT_STRING_EQUAL(frames[0].source, "seven()");
+	CU_ASSERT_PTR_NULL(frames[1].source);
+	CU_ASSERT_PTR_NULL(frames[2].source);
+	add_frames(incident, &of_unknown_age, 1);
+	ct_hoststack_add_sources(incident, 0, 0);
+	CU_ASSERT_STRING_EQUAL(of_unknown_age.source, "six()");
+	CU_ASSERT_EQUAL(of_unknown_age.n_excerpt, 0);
+	CU_ASSERT_EQUAL(incident->n_notes, 0);
+	remove_excerpt_files(&f);
+}
+
+// A recursion is 64 excerpts and no more, however often one looks; launches have room of their own.
+static void test_excerpts_are_bounded(void)
+{
+	INCIDENT;
+	struct excerpt_files f = new_excerpt_files();
+	struct ct_host_frame frames[100];
+	struct ct_launch launch = {.n_python = 1};
+	launch.python = &(struct ct_host_frame){.kind = CT_FRAME_PYTHON, .file = f.python, .line = 6};
+	struct ct_launch before = {.n_python = 1};
+	before.python = &(struct ct_host_frame){.kind = CT_FRAME_PYTHON, .file = f.python, .line = 6};
+	for (size_t i = 0; i < CT_COUNT(frames); i++)
+		frames[i] = (struct ct_host_frame){.kind = CT_FRAME_PYTHON, .file = f.python, .line = 6};
+	add_frames(incident, frames, CT_COUNT(frames));
+	ct_hoststack_add_sources(incident, 0, began_later());
+	incident->launch = (struct ct_launched){.present = true, .candidates = &launch, .n_candidates = 1, .history = &before, .n_history = 1};
+	ct_hoststack_add_sources(incident, 0, began_later());
+	for (size_t i = 0; i < CT_COUNT(frames); i++) {
+		CU_ASSERT_EQUAL(frames[i].n_excerpt, i < 64 ? 7 : 0);
+		CU_ASSERT_STRING_EQUAL(frames[i].source, "six()");
+	}
+	CU_ASSERT_EQUAL(launch.python[0].n_excerpt, 7);
+	CU_ASSERT_STRING_EQUAL(before.python[0].source, "six()");
+	CU_ASSERT_EQUAL(before.python[0].n_excerpt, 0);
+	remove_excerpt_files(&f);
+}
+
+// Between one second and the next: what was before it began before, and its parent not after it.
+static void test_when_a_process_began(void)
+{
+	int64_t before = ct_wall_us();
+	pid_t child = fork();
+	if (child == 0) {
+		pause();
+		_exit(0);
+	}
+	int64_t began = ct_hoststack_began_us(child), after = ct_wall_us();
+	CU_ASSERT_TRUE(began > before - 1000000);
+	CU_ASSERT_TRUE(began <= after);
+	CU_ASSERT_TRUE(ct_hoststack_began_us(getpid()) <= began);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	CU_ASSERT_EQUAL(ct_hoststack_began_us(child), 0);
+	CU_ASSERT_EQUAL(ct_hoststack_began_us(0), 0);
 }
 
 int main(void)
@@ -423,8 +576,12 @@ int main(void)
 		{"parse the agent's answer", test_parse_the_agents_answer},
 		{"parse hostile answers", test_parse_hostile_answers},
 		{"parse truncated answers", test_parse_truncated_answers},
-		{"demangle", test_demangle},
 		{"sources of frames", test_sources_of_frames},
+		{"user frames get the lines around", test_user_frames_get_the_lines_around},
+		{"changed files give no excerpt", test_changed_files_give_no_excerpt},
+		{"what is not known gives no excerpt", test_what_is_not_known_gives_no_excerpt},
+		{"excerpts are bounded", test_excerpts_are_bounded},
+		{"when a process began", test_when_a_process_began},
 		CU_TEST_INFO_NULL,
 	};
 	return ct_unit_run("hoststack", tests);

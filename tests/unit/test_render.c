@@ -29,6 +29,7 @@
 	X(values, "values", false)                      \
 	X(candidates, "candidates", false)              \
 	X(async_launch, "async-launch", true)           \
+	X(excerpts, "excerpts", false)                  \
 	X(several_launches, "several-launches", false)  \
 	X(failed_launch, "failed-launch", false)
 

@@ -324,6 +324,66 @@ static void test_failing_writes_leave_nothing(void)
 	signal(SIGXFSZ, handler);
 }
 
+static const char *redacted(const char *line, const char *pattern, struct ct_incident *in)
+{
+	const char **around = ct_arena_array(&in->arena, 1, sizeof *around);
+	struct ct_host_frame *frame = ct_arena_alloc(&in->arena, sizeof *frame);
+	around[0] = line;
+	*frame = (struct ct_host_frame){.kind = CT_FRAME_PYTHON, .source = line, .excerpt = around, .n_excerpt = 1, .excerpt_line = 1};
+	in->threads = NULL;
+	in->n_threads = 0;
+	struct ct_host_thread *t = ct_incident_add_thread(in, 1, NULL);
+	t->frames = frame;
+	t->n_frames = 1;
+	ct_report_redact(in, &pattern, pattern ? 1 : 0);
+	CU_ASSERT_STRING_EQUAL(frame->source, frame->excerpt[0]);
+	return frame->source;
+}
+
+static void test_sources_lose_secrets(void)
+{
+	static const struct {
+		const char *line, *becomes;
+	} cases[] = {
+		{"password = \"hunter2\"  # mine", "password = \"[redacted]\"  # mine"},
+		{"os.environ[\"HF_TOKEN\"] = 'abc d'", "os.environ[\"HF_TOKEN\"] = '[redacted]'"},
+		{"f(db_password=f'x', n=3)", "f(db_password=f'[redacted]', n=3)"},
+		{"{'api_key': \"x\", \"n\": 1}", "{'api_key': \"[redacted]\", \"n\": 1}"},
+		{"password = 'never ends", "password = '[redacted]'"},
+		{"login(\"hf_0123456789012345678901234567\")", "login(\"[redacted]\")"},
+		{"get('https://me:pw@host/x')", "get('https://[redacted]@host/x')"},
+		{"x = customer('bob')", "x = customer('bob')"},
+		{"customer = 'bob'", "customer = '[redacted]'"},
+		{"if password == 'x': tokenizer(pad_token=\"<pad>\", key=\"id\")", "if password == 'x': tokenizer(pad_token=\"<pad>\", key=\"id\")"},
+		{"password = read(path)", "password = read(path)"},
+		{"loss = F.cross_entropy(x, y - 1)", "loss = F.cross_entropy(x, y - 1)"},
+		{"", ""},
+	};
+	CT_AUTO(ct_incident_auto) struct ct_incident *in = ct_incident_new();
+	for (size_t i = 0; i < CT_COUNT(cases); i++)
+		CU_ASSERT_STRING_EQUAL(redacted(cases[i].line, "*customer*", in), cases[i].becomes);
+}
+
+static void test_locals_lose_secrets(void)
+{
+	static const struct {
+		const char *name, *value, *becomes;
+	} cases[] = {
+		{"password", "'x'", "[redacted]"}, {"password", "12345", "[redacted]"}, {"hf_token", "\"it's\"", "[redacted]"}, {"pad_token", "0", "0"},
+		{"url", "'https://me:pw@host/'", "'https://[redacted]@host/'"}, {"x", "'hf_0123456789012345678901234567'", "'[redacted]'"},
+		{"customer", "7", "[redacted]"}, {"shape", "(3, 224)", "(3, 224)"}, {"step", "40", "40"},
+	};
+	static const char *const patterns[] = {"*customer*"};
+	CT_AUTO(ct_incident_auto) struct ct_incident *in = ct_incident_new();
+	for (size_t i = 0; i < CT_COUNT(cases); i++) {
+		in->python_locals = ct_arena_grow(&in->arena, in->python_locals, &in->n_python_locals, sizeof *in->python_locals);
+		in->python_locals[i] = (struct ct_python_local){.name = cases[i].name, .value = cases[i].value};
+	}
+	ct_report_redact(in, patterns, CT_COUNT(patterns));
+	for (size_t i = 0; i < CT_COUNT(cases); i++)
+		CU_ASSERT_STRING_EQUAL(in->python_locals[i].value, cases[i].becomes);
+}
+
 int main(void)
 {
 	static const CU_TestInfo tests[] = {
@@ -338,6 +398,8 @@ int main(void)
 		{"an id from a file cannot leave the base", test_an_id_from_a_file_cannot_leave_the_base},
 		{"base that is a file", test_base_that_is_a_file},
 		{"base that cannot be written", test_base_that_cannot_be_written},
+		{"sources lose secrets", test_sources_lose_secrets},
+		{"locals lose secrets", test_locals_lose_secrets},
 		{"failing writes leave nothing", test_failing_writes_leave_nothing},
 		CU_TEST_INFO_NULL,
 	};

@@ -1,4 +1,4 @@
-// engine/tell.c: what goes to the system's log.
+// engine/syslog.c: what goes to the system's log.
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <stdlib.h>
 #include <string.h>
@@ -87,7 +87,65 @@ static void test_without_a_journal_it_says_so(void)
 	memset(longest, 'a', sizeof longest - 1);
 	longest[sizeof longest - 1] = '\0';
 	CU_ASSERT_FALSE(ct_run_log_journal(in, "/reports/a", longest, &err));
-	CU_ASSERT_EQUAL(err.code, CT_LIMIT);
+	CU_ASSERT_EQUAL(err.code, CT_SYSTEM);
+}
+
+// Nobody empties the socket: that must hold neither message, however many came before.
+static void test_a_full_log_is_not_waited_for(void)
+{
+	struct journal j = new_journal();
+	struct ct_error err = CT_ERROR_INIT;
+	CT_AUTO(ct_incident_auto) struct ct_incident *in = new_incident("t");
+	for (unsigned i = 0; i < 100000 && ct_run_log_journal(in, "/reports/a", j.path, &err); i++)
+		;
+	CU_ASSERT_EQUAL(err.code, CT_TIMEOUT);
+	err = (struct ct_error)CT_ERROR_INIT;
+	CU_ASSERT_FALSE(ct_run_log_syslog(in, "/reports/a", j.path, &err));
+	CU_ASSERT_EQUAL(err.code, CT_TIMEOUT);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "nobody takes messages there"));
+	end_journal(&j);
+}
+
+static void test_syslog_has_the_line(void)
+{
+	struct journal j = new_journal();
+	struct ct_error err = CT_ERROR_INIT;
+	CT_AUTO(ct_incident_auto) struct ct_incident *in = new_incident("a\nb\x1b");
+	char text[4096] = "", month[4] = "";
+	int day, hour, minute, second, pid, end = 0;
+	CU_ASSERT_TRUE(ct_run_log_syslog(in, "/reports/a", j.path, &err));
+	ssize_t length = recv(j.fd, text, sizeof text - 1, 0);
+	CU_ASSERT_TRUE_FATAL(length > 0);
+	// user.err is 1 * 8 + 3.
+	CU_ASSERT_EQUAL(sscanf(text, "<11>%3s %2d %2d:%2d:%2d cudatrap[%d]: [%n", month, &day, &hour, &minute, &second, &pid, &end), 6);
+	CU_ASSERT_EQUAL(pid, getpid());
+	CU_ASSERT_PTR_NOT_NULL(strstr(text + end, "] device-side assert in k: a b"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "; report /reports/a"));
+	CU_ASSERT_PTR_NULL(strpbrk(text, "\n\x1b"));
+	CU_ASSERT_EQUAL(text[length - 1], 'a');
+	end_journal(&j);
+}
+
+static void test_syslog_of_streams(void)
+{
+	struct journal j = new_journal();
+	struct ct_error err = CT_ERROR_INIT;
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	CT_AUTO(ct_incident_auto) struct ct_incident *in = new_incident("t");
+	char text[4096] = "";
+	close(j.fd);
+	unlink(j.path);
+	strcpy(address.sun_path, j.path);
+	j.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	CU_ASSERT_EQUAL_FATAL(bind(j.fd, (struct sockaddr *)&address, sizeof address), 0);
+	CU_ASSERT_EQUAL_FATAL(listen(j.fd, 1), 0);
+	CU_ASSERT_TRUE(ct_run_log_syslog(in, "/reports/a", j.path, &err));
+	CT_AUTO(ct_auto_close) int fd = accept(j.fd, NULL, NULL);
+	ssize_t length = recv(fd, text, sizeof text - 1, 0);
+	CU_ASSERT_TRUE_FATAL(length > 0);
+	CU_ASSERT_EQUAL(text[length - 1], '\0');
+	CU_ASSERT_EQUAL(strlen(text), (size_t)length - 1);
+	end_journal(&j);
 }
 
 int main(void)
@@ -96,6 +154,9 @@ int main(void)
 		{"a datagram has the fields", test_a_datagram_has_the_fields},
 		{"foreign text makes no field", test_foreign_text_makes_no_field},
 		{"without a journal it says so", test_without_a_journal_it_says_so},
+		{"a full log is not waited for", test_a_full_log_is_not_waited_for},
+		{"syslog has the line", test_syslog_has_the_line},
+		{"syslog of streams", test_syslog_of_streams},
 		CU_TEST_INFO_NULL,
 	};
 	return ct_unit_run("tell", tests);

@@ -1,9 +1,10 @@
-// What a host frame is to its reader, by where its code comes from; see text_priv.h.
+// What a host frame is to its reader, by where its code comes from; see frame.h.
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <ctype.h>
 #include <string.h>
 
-#include "render/text_priv.h"
+#include "base/base.h"
+#include "incident/incident.h"
 
 static bool starts_with_any(const char *text, const char *const *prefixes, size_t n)
 {
@@ -89,4 +90,14 @@ enum ct_frame_class ct_frame_class_of(const struct ct_host_frame *f)
 	if (!f->module)
 		return f->file ? CT_FRAME_USER : CT_FRAME_LIBRARY;
 	return is_library(f->module) ? CT_FRAME_LIBRARY : CT_FRAME_USER;
+}
+
+bool ct_frame_has_excerpt(const struct ct_host_frame *f, size_t *ret_own)
+{
+	// A line alone is the frame's source already.
+	if (f->n_excerpt < 2 || f->n_excerpt > CT_MAX_EXCERPT || !f->excerpt_line || f->excerpt_line > UINT32_MAX - CT_MAX_EXCERPT ||
+	    f->line < f->excerpt_line || f->line - f->excerpt_line >= f->n_excerpt)
+		return false;
+	*ret_own = f->line - f->excerpt_line;
+	return true;
 }
