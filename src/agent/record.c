@@ -341,16 +341,6 @@ struct ct_record_launch *ct_record_launch(const struct ct_launch_call *call)
 
 // ---- Failures ---------------------------------------------------------------------------------------------------------
 
-// Results after which the context is lost (cuda.h: "the context cannot be used" and the like).
-static bool is_sticky(int result)
-{
-	static const short results[] = {214, 220, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719};
-	for (size_t i = 0; i < sizeof results / sizeof results[0]; i++)
-		if (results[i] == result)
-			return true;
-	return false;
-}
-
 // CUfunction_attribute and CUdevice_attribute numbers (cuda.h 13.0).
 static void ask_limits(struct ct_record_failure *f, uint64_t handle)
 {
@@ -387,7 +377,7 @@ static struct ct_record_failure *take_failure(struct ct_record_head *head, const
 	f->result = result;
 	f->ring = mine.index;
 	f->launch = mine.ring->begun;
-	f->is_sticky = is_sticky(result);
+	f->is_sticky = ct_record_loses_context(result);
 	strncpy(f->call, name, sizeof f->call - 1);
 	*ret_number = number;
 	return f;

@@ -41,15 +41,6 @@ const char *ct_matching_error_name(int32_t error)
 	return NULL;
 }
 
-bool ct_error_loses_context(int32_t error)
-{
-	static const int32_t losing[] = {700, 702, 710, 714, 715, 716, 717, 718, 719, 721};
-	for (size_t i = 0; i < CT_COUNT(losing); i++)
-		if (losing[i] == error)
-			return true;
-	return false;
-}
-
 static bool is_launch(const struct ct_record_failure *f)
 {
 	return (ct_starts_with(f->call, "cuLaunch") && !ct_starts_with(f->call, "cuLaunchHostFunc")) || ct_starts_with(f->call, "cuGraphLaunch");
@@ -60,7 +51,7 @@ static const struct ct_record_failure *refused_launch(const struct ct_launches *
 	size_t n = 0;
 	const struct ct_record_failure *const *all = ct_launches_failures(record, &n);
 	for (size_t i = 0; i < n; i++)
-		if (is_launch(all[i]) && !ct_error_loses_context(all[i]->result))
+		if (is_launch(all[i]) && !ct_record_loses_context(all[i]->result))
 			return all[i];
 	return NULL;
 }

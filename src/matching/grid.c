@@ -127,7 +127,7 @@ static bool fits(struct search *s, const struct ct_record_launch *r, bool trust_
 // A launch that the driver refused has no grid. With an error that a kernel left behind it may be the very one that failed.
 static bool was_refused(const struct ct_launches_row *row)
 {
-	return row->has_result && row->result != 0 && !ct_error_loses_context(row->result);
+	return row->has_result && row->result != 0 && !ct_record_loses_context(row->result);
 }
 
 // ---- Graphs: what was captured ran when the graph was launched ------------------------------------------------------

@@ -159,7 +159,7 @@ static void check_image(struct asking *a)
 void ct_limits_of(const struct ct_record_failure *failure, struct ct_arena *arena, struct ct_failed_call *call)
 {
 	struct asking a = {.f = failure, .arena = arena, .call = call};
-	if (failure->is_sticky || ct_error_loses_context(failure->result)) {
+	if (failure->is_sticky || ct_record_loses_context(failure->result)) {
 		say(&a, "a kernel that was launched before failed, and this call returned its error");
 		return;
 	}

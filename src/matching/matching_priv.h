@@ -23,11 +23,6 @@ bool ct_place_equal(const struct ct_launch *a, const struct ct_launch *b);
 // What went on the stream of `from`: it and what was launched there before; from NULL: the newest of all streams.
 void ct_place_history(const struct ct_launches *record, const struct ct_launches_row *from, int64_t until_ns, unsigned limit, struct ct_incident *incident);
 
-// ---- failed.c
-
-// After these a context is of no more use: its kernel failed, and every later call returns the same (cuda.h 13.0, CUresult).
-bool ct_error_loses_context(int32_t error);
-
 // ---- limits.c
 
 // Fills call->limits and call->why from what the record has of them.

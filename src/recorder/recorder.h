@@ -67,6 +67,26 @@ enum {
 	CT_RECORD_NODE = 1 << 7,         // node_sequence is there: a launch of a backward pass
 };
 
+// Results that are not about the call that returns them: the context, or the process, is of no more use, and what follows fails because of it.
+// By cuda.h 13.0: LEFT "leaves the process in an inconsistent state", ENDED "the process must be terminated and relaunched", CONTEXT "the
+// context cannot be used anymore", DURING "detected during execution", of work that was launched before. Not CONTEXT_IS_DESTROYED (709): there
+// the call itself is refused, for want of a context.
+#define CT_RECORD_LOSSES(X) \
+	X(214, ECC_UNCORRECTABLE, DURING) X(220, NVLINK_UNCORRECTABLE, DURING) X(226, CONTAINED, LEFT) X(700, ILLEGAL_ADDRESS, LEFT) \
+	X(702, LAUNCH_TIMEOUT, LEFT) X(710, ASSERT, CONTEXT) X(714, HARDWARE_STACK_ERROR, LEFT) X(715, ILLEGAL_INSTRUCTION, LEFT) \
+	X(716, MISALIGNED_ADDRESS, LEFT) X(717, INVALID_ADDRESS_SPACE, LEFT) X(718, INVALID_PC, LEFT) X(719, LAUNCH_FAILED, LEFT) \
+	X(721, TENSOR_MEMORY_LEAK, LEFT) X(810, MPS_CLIENT_TERMINATED, ENDED) X(911, EXTERNAL_DEVICE, LEFT)
+static inline bool ct_record_loses_context(int32_t result)
+{
+	switch (result) {
+#define CT_RECORD_ROW(number, name, reason) case number:
+		CT_RECORD_LOSSES(CT_RECORD_ROW)
+#undef CT_RECORD_ROW
+		return true;
+	}
+	return false;
+}
+
 #define CT_RECORD_PENDING INT32_MAX  // a result: the call has not returned
 
 // One Python frame. code is a number in the table of code objects; instruction is in the units of the code's line table.

@@ -188,6 +188,19 @@ static void test_files_that_are_refused(void)
 	CU_ASSERT_PTR_NULL(l);
 }
 
+static void test_results_that_lose_the_context(void)
+{
+	static const int32_t losing[] = {214, 220, 226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721, 810, 911};
+	size_t n = 0;
+	for (int32_t result = -1; result < 1000; result++) {
+		bool listed = n < CT_COUNT(losing) && losing[n] == result;
+		CU_ASSERT_EQUAL(ct_record_loses_context(result), listed);
+		n += listed;
+	}
+	CU_ASSERT_EQUAL(n, CT_COUNT(losing));
+	CU_ASSERT_FALSE(ct_record_loses_context(CT_RECORD_PENDING));
+}
+
 int main(void)
 {
 	static const CU_TestInfo tests[] = {
@@ -197,6 +210,7 @@ int main(void)
 		{"texts that are not there", test_texts_that_are_not_there},
 		{"lines of frames", test_lines_of_frames},
 		{"files that are refused", test_files_that_are_refused},
+		{"results after which the context is lost", test_results_that_lose_the_context},
 		CU_TEST_INFO_NULL,
 	};
 	fd = mkstemp(path);
