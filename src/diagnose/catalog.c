@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_TABLE_BYTES = 4 << 20, CATALOG_COLUMNS = 17, VALUES_COLUMNS = 12, CALLS_COLUMNS = 6, CAUSE_COLUMNS = 3 };
+enum { MAX_TABLE_BYTES = 4 << 20, CATALOG_COLUMNS = 17, VALUES_COLUMNS = 12, CALLS_COLUMNS = 6, CAUSE_COLUMNS = 6 };
 
 // ---- Reading -------------------------------------------------------------------------------------------------
 
@@ -46,7 +46,7 @@ static void take_call_row(struct ct_catalog *c, char **f)
 static void take_cause_row(struct ct_catalog *c, char **f)
 {
 	c->causes = ct_arena_grow(&c->arena, c->causes, &c->n_causes, sizeof *c->causes);
-	c->causes[c->n_causes - 1] = (struct ct_cause_text){.id = f[0], .text = f[1], .check = f[2]};
+	c->causes[c->n_causes - 1] = (struct ct_cause_text){.id = f[0], .family = f[1], .when = f[2], .text = f[3], .evidence = f[4], .check = f[5]};
 }
 
 // Cuts a line at its tabs, empty fields too. False when it has another number of them.

@@ -66,7 +66,9 @@ static void add_values(struct ct_incident *in)
 	static const char *checks[] = {"label range", "head size"};
 	ct_incident_add_value(in, "t", "3", "target[2], read from device memory")->candidate = true;
 	ct_incident_add_value(in, "n", NULL, NULL)->why_not = "not in this dump";
-	in->cause = (struct ct_cause){.present = true, .id = "label-range", .text = "label 3", .meaning = "a label is outside", .checks = checks, .n_checks = CT_COUNT(checks), .row = "A008"};
+	in->causes = ct_arena_grow(&in->arena, NULL, &in->n_causes, sizeof *in->causes);
+	in->causes[0] = (struct ct_cause){.id = "label-range", .text = "label 3", .evidence = "it was read", .checks = checks, .n_checks = CT_COUNT(checks)};
+	in->meaning = (struct ct_meaning){.present = true, .text = "a label is outside", .checks = checks, .n_checks = CT_COUNT(checks), .row = "A008"};
 }
 
 static void fill_gpu(struct ct_incident *in)
