@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CATALOG_COLUMNS = 17, CALLS_COLUMNS = 6, CAUSE_COLUMNS = 3 };
+enum { CATALOG_COLUMNS = 17, CALLS_COLUMNS = 6, CAUSE_COLUMNS = 6 };
 
 // ---- Reading -------------------------------------------------------------------------------------------------
 
@@ -28,7 +28,7 @@ static void take_cause_row(void *context, char **f)
 {
 	struct ct_catalog *c = context;
 	c->causes = ct_arena_grow(&c->arena, c->causes, &c->n_causes, sizeof *c->causes);
-	c->causes[c->n_causes - 1] = (struct ct_cause_text){.id = f[0], .text = f[1], .check = f[2]};
+	c->causes[c->n_causes - 1] = (struct ct_cause_text){.id = f[0], .family = f[1], .when = f[2], .text = f[3], .evidence = f[4], .check = f[5]};
 }
 
 bool ct_catalog_open(const char *dir, struct ct_catalog **ret_catalog, struct ct_error *err)

@@ -19,7 +19,7 @@ struct ct_call_cause {
 
 // A row of causes.tsv.
 struct ct_cause_text {
-	const char *id, *text, *check;
+	const char *id, *family, *when, *text, *evidence, *check;
 };
 
 struct ct_catalog {
@@ -51,7 +51,7 @@ struct ct_failed_value {
 	const char *bound_name;  // "n_classes"; NULL: none
 	const char *bound;       // "3"
 	const char *exempt_name, *exempt;
-	const char *id;      // of the cause, where that is certain already; with detail
+	const char *what;    // of a value that is no whole number: "NaN", "infinite", "negative", "above 1", "false"; with detail
 	const char *detail;
 	const char *array;  // "target", or the tensor that it is
 	// Of the array; NULL or 0: not known.
@@ -72,11 +72,9 @@ const struct ct_special *ct_evidence_special(const struct ct_tensor_memory *memo
 bool ct_explain_kernel_has(const struct ct_incident *incident, const char *word);
 // faults.c: the little-endian number in an argument of size bytes that were all read; false: it has another size.
 bool ct_explain_number(const struct ct_argument *argument, size_t size, uint64_t *ret_number);
-// faults.c: what speaks for a cause that is no assert's, as id and detail. NULL: nothing does.
-const char *ct_explain_fault(struct ct_incident *incident, const char **ret_detail);
 // pointers.c: which tensors the arguments point into.
 void ct_explain_pointers(struct ct_incident *incident);
-// cause.c: fills incident->cause.
+// cause.c: fills incident->causes and incident->meaning.
 void ct_explain_call(struct ct_incident *incident, const struct ct_call_cause *row);
 // pointers.c: the tensor in whose storage the address is; NULL: none.
 const struct ct_tensor *ct_explain_tensor_at(const struct ct_incident *incident, uint64_t address);

@@ -124,16 +124,15 @@ static bool add_index_tensor(struct ct_incident *in, const struct ct_call *call,
 struct unlikely {
 	const char *what;   // of ct_special
 	const char *words;  // in a sentence: "holds 3 ..."
-	const char *id;
 	bool bce_only;      // multinomial takes weights of any size
 };
 
 // NaN first: it is what the others come from.
 static const struct unlikely unlikely[] = {
-	{"NaN", "NaN, which fails every comparison", "probability-nan", false},
-	{"infinite", "Inf", "probability-inf", false},
-	{"negative", "below 0", "probability-range", false},
-	{"above 1", "above 1", "probability-range", true},
+	{"NaN", "NaN, which fails every comparison", false},
+	{"infinite", "Inf", false},
+	{"negative", "below 0", false},
+	{"above 1", "above 1", true},
 };
 
 static bool add_probability(struct ct_incident *in, const struct ct_tensor *t, bool bce, const char *name, struct ct_failed_value *failed)
@@ -147,7 +146,7 @@ static bool add_probability(struct ct_incident *in, const struct ct_tensor *t, b
 		const char *place = place_text(in, t, m, s->index);
 		struct ct_value *v = ct_incident_add_value(in, name ? name : place, s->value, ct_arena_printf(&in->arena, "%s, read from device memory", place));
 		v->candidate = s->n_found > 1 && i >= 2;  // one NaN is like the other
-		failed->id = u->id;
+		failed->what = u->what;
 		failed->text = s->value;
 		failed->detail = ct_arena_printf(&in->arena, "%" PRIu64 " of %" PRIu64 " element%s of %s %s %s, where %s wanted; the first is %s = %s", s->n_found,
 						 m->n_elements, m->n_elements == 1 ? "" : "s", m->name, s->n_found == 1 ? "is" : "are", u->words,
@@ -197,7 +196,7 @@ static bool add_async(struct ct_incident *in, struct ct_failed_value *failed)
 	ct_incident_add_value(in, ct_arena_printf(&in->arena, "%s[0]", name), text, "the kernel has no other condition than that it is true");
 	if (has_message)
 		return true;  // that says what it means
-	failed->id = "async-assert";
+	failed->what = "false";
 	failed->text = text;
 	failed->detail = ct_arena_printf(&in->arena, "torch._assert_async was given %s, which is %s and not true", name, text);
 	return true;

@@ -1,11 +1,11 @@
-// What speaks for the cause of a fault that is no assert: addresses, sizes, the kind of exception. Nothing is said without it.
+// Predicates about faults that are no assert: addresses, sizes, the kind of exception; and what later errors follow. See rules.h.
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "diagnose/catalog.h"
 #include "diagnose/checks.h"
+#include "diagnose/rules.h"
 
 // CUDBGException_t of cudadebugger.h (CUDA 13.0).
 enum {
@@ -14,6 +14,14 @@ enum {
 };
 // The widest load of a thread: 128 bits (PTX ld.v4.f32).
 enum { WIDEST_ACCESS = 16, MAX_FACTORS = 8 };
+
+// What was found, where there is something.
+static bool tell(struct ct_judged *j, const char *detail)
+{
+	if (detail)
+		j->detail = detail;
+	return detail != NULL;
+}
 
 static uint32_t exception_of(const struct ct_incident *in)
 {
@@ -44,8 +52,7 @@ static const char *misaligned_argument(struct ct_incident *in)
 		const struct ct_tensor *t = ct_explain_tensor_at(in, address);
 		if (a->kind == CT_ARGUMENT_BYTES && !t)
 			continue;  // not known to be an address
-		return ct_arena_printf(&in->arena, "argument %" PRIu32 " is address 0x%" PRIx64 "%s%s, %" PRIu64 " bytes beyond a multiple of %d: a load of several "
-				       "elements at once is not possible there", a->index, address, t ? ", in the storage of " : "", t ? t->name : "",
+		return ct_arena_printf(&in->arena, "argument %" PRIu32 " is address 0x%" PRIx64 "%s%s, %" PRIu64 " bytes beyond a multiple of %d", a->index, address, t ? ", in the storage of " : "", t ? t->name : "",
 				       address % WIDEST_ACCESS, WIDEST_ACCESS);
 	}
 	return NULL;
@@ -58,24 +65,41 @@ static const char *misaligned_tensor(struct ct_incident *in)
 		const char *source = ct_checks_is_user(t) ? ct_checks_source(in, t) : NULL;
 		if (!t->has_data_ptr || t->data_ptr % WIDEST_ACCESS == 0 || !source || !ct_checks_has_name(source, t->name))
 			continue;
-		return ct_arena_printf(&in->arena, "%s starts at 0x%" PRIx64 ", %" PRIu64 " bytes beyond a multiple of %d: a load of several elements at once is not "
-				       "possible there", t->name, t->data_ptr, t->data_ptr % WIDEST_ACCESS, WIDEST_ACCESS);
+		return ct_arena_printf(&in->arena, "%s starts at 0x%" PRIx64 ", %" PRIu64 " bytes beyond a multiple of %d", t->name, t->data_ptr, t->data_ptr % WIDEST_ACCESS, WIDEST_ACCESS);
 	}
 	return NULL;
 }
 
 // ---- 32-bit overflow -----------------------------------------------------------------------------------------
 
+// How far from its start the last element lies, in elements; false: not known, or more than 64 bits.
+static bool span_of(const struct ct_tensor *t, int64_t *ret_span)
+{
+	int64_t span = 0, step = 0;
+	if (!t->has_shape || t->n_shape == 0 || t->n_stride != t->n_shape)
+		return false;
+	for (size_t k = 0; k < t->n_shape; k++)
+		if (t->shape[k] <= 0 || __builtin_mul_overflow(t->shape[k] - 1, t->stride[k], &step) || __builtin_add_overflow(span, step, &span))
+			return false;
+	*ret_span = span;
+	return true;
+}
+
 static const char *large_tensor(struct ct_incident *in)
 {
 	for (size_t i = 0; i < in->n_tensors; i++) {
 		const struct ct_tensor *t = &in->tensors[i];
-		int64_t n = 1;
+		int64_t n = 1, span = 0;
+		if (t->device && ct_starts_with(t->device, "cpu"))
+			continue;
 		for (size_t k = 0; k < t->n_shape; k++)
 			if (t->shape[k] < 0 || __builtin_mul_overflow(n, t->shape[k], &n))
 				n = 0;
 		if (t->has_shape && n > INT32_MAX)
 			return ct_arena_printf(&in->arena, "%s has %" PRId64 " elements, more than an int counts (2147483647)", t->name, n);
+		if (span_of(t, &span) && span > INT32_MAX)
+			return ct_arena_printf(&in->arena, "the last element of %s is %" PRId64 " elements from its first, by its strides: more than an int holds (2147483647)",
+					       t->name, span);
 	}
 	return NULL;
 }
@@ -109,13 +133,97 @@ static const char *in_callee(struct ct_incident *in, uint32_t exception)
 	struct ct_span function, kernel;
 	const struct ct_group *g = &in->gpu.groups[0];
 	if (exception == LANE_STACK_OVERFLOW)
-		return "the stack of a thread is used up";
+		return "the GPU reports a stack overflow";
 	const char *name = g->n_frames ? g->frames[0].function : NULL;
 	if (!name || !in->gpu.has_kernel || !in->gpu.kernel.name || !ct_diagnose_base_name(name, &function) ||
 	    !ct_diagnose_base_name(in->gpu.kernel.name, &kernel) || ct_span_equal(function, kernel))
 		return NULL;
 	return ct_arena_printf(&in->arena, "an access outside the local or shared memory of a thread, in the device function %.*s that the kernel calls: so looks a "
 			       "stack that has outgrown its limit, as recursion makes it; an index outside a shared array looks the same", (int)function.length, function.at);
+}
+
+static int64_t greatest_argument(const struct ct_incident *in, uint32_t *ret_index)
+{
+	int64_t greatest = 0, number = 0;
+	for (size_t i = 0; i < in->gpu.n_arguments; i++) {
+		const struct ct_argument *a = &in->gpu.arguments[i];
+		if (a->kind != CT_ARGUMENT_INTEGER || !ct_rule_number(a->value, &number) || number <= greatest)
+			continue;
+		greatest = number;
+		*ret_index = a->index;
+	}
+	return greatest;
+}
+
+// An array of integers, read to its end, with elements that no size given to the kernel allows. When that is most of them, they are no indices.
+static const char *beyond_all(struct ct_incident *in)
+{
+	uint32_t argument = 0;
+	int64_t greatest = greatest_argument(in, &argument);
+	for (size_t i = 0; greatest > 1 && i < in->gpu.n_memory; i++) {
+		const struct ct_device_memory *m = &in->gpu.memory[i];
+		for (size_t k = 0; m->whole && !m->failed && k < m->n_outside; k++) {
+			const struct ct_outside *o = &m->outside[k];
+			if (o->argument != argument || o->n_outside > m->n_elements / 2)
+				continue;
+			return ct_arena_printf(&in->arena, "element %" PRIu64 " of the array that argument %" PRIu32 " points to is %s, which is not in 0 .. %" PRId64 " - 1, and "
+					       "argument %" PRIu32 " (%" PRId64 ") is the greatest whole number that the kernel was given", o->index, m->argument, o->value, greatest,
+					       argument, greatest);
+		}
+	}
+	return NULL;
+}
+
+// ---- Errors that follow from others --------------------------------------------------------------------------
+
+static const struct ct_log_entry *log_after(const struct ct_incident *in, enum ct_log_kind kind, const struct ct_log_entry *after)
+{
+	for (size_t i = after ? (size_t)(after - in->log) + 1 : 0; i < in->n_log; i++)
+		if (in->log[i].kind == kind && in->log[i].text)
+			return &in->log[i];
+	return NULL;
+}
+
+// The error that the program shows is another one than the assert's: of a library, or of memory.
+static bool names_other_error(const char *text)
+{
+	static const char *const words[] = {"CUBLAS_STATUS", "cuBLAS", "CUDNN_STATUS", "cuDNN", "CUSPARSE_STATUS", "CUFFT_", "CUSOLVER_STATUS", "NCCL", "out of memory"};
+	for (size_t i = 0; i < CT_COUNT(words); i++)
+		if (strstr(text, words[i]))
+			return true;
+	return false;
+}
+
+static const char *after_assert(struct ct_incident *in)
+{
+	const struct ct_log_entry *assertion = log_after(in, CT_LOG_ASSERT, NULL);
+	for (const struct ct_log_entry *e = assertion; e && (e = log_after(in, CT_LOG_CUDA_ERROR, e));)
+		if (names_other_error(e->text))
+			return ct_arena_printf(&in->arena, "the output has the line of a device assert before \"%s\": a failed assert ends the context, and every later call "
+					       "fails with whatever it was about to do", e->text);
+	return NULL;
+}
+
+static bool is_backward(const char *text)
+{
+	return strstr(text, "backward") || strstr(text, "Backward");
+}
+
+// Asserts of two kernels in the output, the later one's in a backward pass.
+static const char *backward_later(struct ct_incident *in)
+{
+	const struct ct_log_entry *first = log_after(in, CT_LOG_ASSERT, NULL);
+	for (const struct ct_log_entry *e = first; first && !is_backward(first->text) && (e = log_after(in, CT_LOG_ASSERT, e));)
+		if (is_backward(e->text))
+			return ct_arena_printf(&in->arena, "the output has an assert of a forward pass before it: \"%s\"", first->text);
+	return NULL;
+}
+
+// Somebody else's fault is spoken of, and there is none of this process's own.
+static const char *others_fault(struct ct_incident *in)
+{
+	const struct ct_log_entry *e = log_after(in, CT_LOG_FOLLOWER, NULL);
+	return e && !in->gpu.present && !in->assertion.present && !in->launch.failed_call.present ? e->text : NULL;
 }
 
 static const char *during_capture(const struct ct_incident *in)
@@ -126,47 +234,116 @@ static const char *during_capture(const struct ct_incident *in)
 	return NULL;
 }
 
-static const char *of_exception(struct ct_incident *in, const char **ret_detail)
+// ---- The table -----------------------------------------------------------------------------------------------
+
+static bool is_misaligned(struct ct_judged *j)
 {
-	uint32_t exception = exception_of(in);
-	switch (exception) {
-	case WARP_MISALIGNED_ADDRESS:
-	case LANE_MISALIGNED_ADDRESS:
-		*ret_detail = misaligned_argument(in);
-		if (!*ret_detail)
-			*ret_detail = misaligned_tensor(in);
-		return *ret_detail ? "misaligned" : NULL;
-	case LANE_ILLEGAL_ADDRESS:
-	case DEVICE_ILLEGAL_ADDRESS:
-	case WARP_ILLEGAL_ADDRESS:
-		*ret_detail = ct_explain_beyond(in);
-		if (*ret_detail)
-			return "address-beyond";
-		*ret_detail = large_tensor(in);
-		if (!*ret_detail && in->n_tensors == 0)  // sizes that multiply beyond an int are common; arrays that large are not
-			*ret_detail = large_product(in);
-		return *ret_detail ? "overflow-32" : NULL;
-	case LANE_STACK_OVERFLOW:
-	case WARP_OUT_OF_RANGE_ADDRESS:
-		*ret_detail = in_callee(in, exception);
-		return *ret_detail ? "stack-overflow" : NULL;
-	case CLUSTER_BLOCK_NOT_PRESENT:
-		*ret_detail = "";
-		return "cluster-gone";
-	default:
-		return NULL;
-	}
+	uint32_t e = exception_of(j->incident);
+	return e == WARP_MISALIGNED_ADDRESS || e == LANE_MISALIGNED_ADDRESS;
 }
 
-const char *ct_explain_fault(struct ct_incident *in, const char **ret_detail)
+static bool is_illegal(struct ct_judged *j)
 {
-	*ret_detail = NULL;
-	if (in->kind == CT_FAULT_TRAP) {
-		*ret_detail = "";
-		return "bare-trap";
-	}
-	if (in->kind == CT_FAULT_EXCEPTION)
-		return of_exception(in, ret_detail);
-	*ret_detail = in->kind == CT_FAULT_API_ERROR ? during_capture(in) : NULL;
-	return *ret_detail ? "capture-sync" : NULL;
+	uint32_t e = exception_of(j->incident);
+	return e == LANE_ILLEGAL_ADDRESS || e == DEVICE_ILLEGAL_ADDRESS || e == WARP_ILLEGAL_ADDRESS;
 }
+
+static bool is_stack(struct ct_judged *j)
+{
+	uint32_t e = exception_of(j->incident);
+	return e == LANE_STACK_OVERFLOW || e == WARP_OUT_OF_RANGE_ADDRESS;
+}
+
+static bool is_cluster_gone(struct ct_judged *j)
+{
+	return exception_of(j->incident) == CLUSTER_BLOCK_NOT_PRESENT;
+}
+
+static bool is_trap(struct ct_judged *j)
+{
+	return j->incident->kind == CT_FAULT_TRAP;
+}
+
+static bool is_assert(struct ct_judged *j)
+{
+	return j->incident->kind == CT_FAULT_ASSERT;
+}
+
+static bool is_failed_call(struct ct_judged *j)
+{
+	return j->incident->kind == CT_FAULT_API_ERROR;
+}
+
+static bool is_unexplained(struct ct_judged *j)
+{
+	return !j->found_any;
+}
+
+// Sizes that multiply beyond an int are common; arrays that large are not, and where arrays are known, they tell.
+static bool no_tensors(struct ct_judged *j)
+{
+	return j->incident->n_tensors == 0;
+}
+
+static bool odd_argument(struct ct_judged *j)
+{
+	return tell(j, misaligned_argument(j->incident));
+}
+
+static bool odd_tensor(struct ct_judged *j)
+{
+	return tell(j, misaligned_tensor(j->incident));
+}
+
+static bool has_large_tensor(struct ct_judged *j)
+{
+	return tell(j, large_tensor(j->incident));
+}
+
+static bool has_large_product(struct ct_judged *j)
+{
+	return tell(j, large_product(j->incident));
+}
+
+static bool index_beyond(struct ct_judged *j)
+{
+	return tell(j, beyond_all(j->incident));
+}
+
+static bool is_beyond_address(struct ct_judged *j)
+{
+	return tell(j, ct_explain_beyond(j->incident));
+}
+
+static bool in_a_callee(struct ct_judged *j)
+{
+	return tell(j, in_callee(j->incident, exception_of(j->incident)));
+}
+
+static bool is_capturing(struct ct_judged *j)
+{
+	return tell(j, during_capture(j->incident));
+}
+
+static bool is_after_assert(struct ct_judged *j)
+{
+	return tell(j, after_assert(j->incident));
+}
+
+static bool is_backward_later(struct ct_judged *j)
+{
+	return tell(j, backward_later(j->incident));
+}
+
+static bool is_others_fault(struct ct_judged *j)
+{
+	return tell(j, others_fault(j->incident));
+}
+
+const struct ct_named_predicate ct_fault_predicates[] = {
+	{"misaligned-address", is_misaligned}, {"illegal-address", is_illegal}, {"stack-address", is_stack}, {"cluster-block-gone", is_cluster_gone},
+	{"trap", is_trap}, {"assert", is_assert}, {"failed-call", is_failed_call}, {"unexplained", is_unexplained}, {"no-tensors", no_tensors},
+	{"odd-argument", odd_argument}, {"odd-tensor", odd_tensor}, {"large-tensor", has_large_tensor}, {"large-product", has_large_product},
+	{"address-beyond", is_beyond_address}, {"index-beyond", index_beyond}, {"in-callee", in_a_callee}, {"capturing", is_capturing}, {"after-assert", is_after_assert},
+	{"backward-later", is_backward_later}, {"others-fault", is_others_fault}, {NULL, NULL},
+};

@@ -251,12 +251,31 @@ TABLE(fault_address_table, fault_address_fields);
 #define S struct ct_cause
 static const struct ct_field cause_fields[] = {
 	{"id", CT_FIELD_TEXT, AT(id)},
+	{"text", CT_FIELD_TEXT, AT(text), REQUIRED},
+	{"evidence", CT_FIELD_TEXT, AT(evidence)},
+	{"checks", TEXTS(checks), .flags = CT_FIELD_REPLACE},
+};
+TABLE(cause_table, cause_fields);
+#undef S
+
+#define S struct ct_meaning
+static const struct ct_field meaning_fields[] = {
+	{"text", CT_FIELD_TEXT, AT(text)},
+	{"checks", TEXTS(checks), .flags = CT_FIELD_REPLACE},
+	{"row", CT_FIELD_TEXT, AT(row)},
+};
+TABLE(meaning_table, meaning_fields);
+#undef S
+
+#define S struct ct_old_cause
+static const struct ct_field old_cause_fields[] = {
+	{"id", CT_FIELD_TEXT, AT(id)},
 	{"text", CT_FIELD_TEXT, AT(text)},
 	{"meaning", CT_FIELD_TEXT, AT(meaning)},
 	{"checks", TEXTS(checks), .flags = CT_FIELD_REPLACE},
 	{"row", CT_FIELD_TEXT, AT(row)},
 };
-TABLE(cause_table, cause_fields);
+TABLE(old_cause_table, old_cause_fields);
 #undef S
 
 #define S struct ct_gpu
@@ -526,7 +545,9 @@ static const struct ct_field incident_fields[] = {
 	{"assert", OBJECT(assert_table), AT(assertion), HAS(assertion.present), .flags = CT_FIELD_GPU_PART},
 	{"values", ROWS(values, value_table), .flags = CT_FIELD_GPU_PART},
 	{"fault_address", OBJECT(fault_address_table), AT(fault_address), HAS(fault_address.present)},
-	{"cause", OBJECT(cause_table), AT(cause), HAS(cause.present)},
+	{"causes", ROWS(causes, cause_table), .flags = CT_FIELD_REPLACE, .limit = CT_MAX_CAUSES},
+	{"meaning", OBJECT(meaning_table), AT(meaning), HAS(meaning.present)},
+	{"cause", OBJECT(old_cause_table), AT(old_cause), HAS(old_cause.present)},
 	{"threads", ROWS(threads, host_thread_table), .flags = CT_FIELD_HOST_PART},
 	{"log", ROWS(log, log_entry_table)},
 	{"environment", ROWS(environment, pair_table), .flags = CT_FIELD_HOST_PART},

@@ -295,15 +295,33 @@ struct ct_value {
 	bool candidate;       // fits, but is not known to be the one
 };
 
-// What the fault probably comes from: a conclusion, not a fact.
+// What the fault may come from: a conclusion, not a fact.
 struct ct_cause {
-	bool present;
-	const char *id;       // of the kind of cause: "label-range"; with text
-	const char *text;     // "label 3 for a model with 3 outputs"
-	const char *meaning;  // of the check that failed
-	const char **checks;  // what to look at first, in this order
+	const char *id;        // of the kind of cause: "label-range"; NULL: it has none
+	const char *text;      // "label 3 for a model with 3 outputs"
+	const char *evidence;  // what speaks for it, where text does not say that
+	const char **checks;   // what to look at first, in this order
 	size_t n_checks;
-	const char *row;      // id in assert-catalog.tsv
+};
+
+// Causes that are shown side by side: more would be a list of guesses.
+enum { CT_MAX_CAUSES = 3 };
+
+// What the tables of data/ say of the check or the call that failed, whatever the cause.
+struct ct_meaning {
+	bool present;
+	const char *text;     // NULL: nothing besides the checks
+	const char **checks;  // what to look at, behind those of the causes
+	size_t n_checks;
+	const char *row;      // id in assert-catalog.tsv or call-causes.tsv
+};
+
+// How both were told before there could be several: read, never written.
+struct ct_old_cause {
+	bool present;
+	const char *id, *text, *meaning, *row;
+	const char **checks;
+	size_t n_checks;
 };
 
 // Where the address of a failed access lies: computed from registers, the hardware reports none.
@@ -578,7 +596,10 @@ struct ct_incident {
 	struct ct_value *values;  // locals that the debugger read, then what diagnosis established
 	size_t n_values;
 	struct ct_fault_address fault_address;
-	struct ct_cause cause;
+	struct ct_cause *causes;  // the most likely first; none: nothing that was read speaks for one
+	size_t n_causes;
+	struct ct_meaning meaning;
+	struct ct_old_cause old_cause;  // while reading
 	struct ct_host_thread *threads;  // the launching thread first
 	size_t n_threads;
 	struct ct_log_entry *log;

@@ -190,6 +190,23 @@ static void auto_json(json_t **value)
 	json_decref(*value);
 }
 
+// What an older form says in "cause", where this one has not said it better.
+static void adopt_old_cause(struct ct_incident *in)
+{
+	const struct ct_old_cause old = in->old_cause;
+	in->old_cause = (struct ct_old_cause){.present = false};
+	if (!old.present || in->n_causes || in->meaning.present)
+		return;
+	in->meaning = (struct ct_meaning){.present = old.meaning || old.row || (old.checks && !old.text), .text = old.meaning, .row = old.row};
+	if (old.text) {
+		in->causes = ct_arena_grow(&in->arena, NULL, &in->n_causes, sizeof *in->causes);
+		in->causes[0] = (struct ct_cause){.id = old.id, .text = old.text, .checks = old.checks, .n_checks = old.n_checks};
+	} else {
+		in->meaning.checks = old.checks;
+		in->meaning.n_checks = old.n_checks;
+	}
+}
+
 // Reads the parts (0: everything) into the incident: all of them, or none when it fails.
 static bool merge(struct ct_incident *incident, unsigned parts, const char *text, size_t length, struct ct_error *err)
 {
@@ -205,6 +222,8 @@ static bool merge(struct ct_incident *incident, unsigned parts, const char *text
 	const struct reader r = {.arena = &changed.arena, .err = err};
 	const struct ct_json_at top = {.up = NULL};
 	bool ok = read_object(&r, &ct_incident_table, parts, root, &top, (char *)&changed);
+	if (ok)
+		adopt_old_cause(&changed);
 	if (ok)
 		*incident = changed;
 	else

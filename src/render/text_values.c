@@ -162,19 +162,49 @@ void ct_text_arguments(struct ct_page *page, struct ct_rows *rows)
 
 // ---- The cause -----------------------------------------------------------------------------------------------
 
+// Those of the causes, the first one's first, then what the check that failed asks for: each once.
+static size_t checks_of(const struct ct_incident *in, const char *found[MAX_CHECKS])
+{
+	size_t n = 0;
+	for (size_t i = 0; i <= in->n_causes; i++) {
+		const char **checks = i < in->n_causes ? in->causes[i].checks : in->meaning.checks;
+		size_t n_checks = i < in->n_causes ? in->causes[i].n_checks : in->meaning.n_checks;
+		for (size_t k = 0; k < n_checks && n < MAX_CHECKS; k++) {
+			bool seen = false;
+			for (size_t j = 0; j < n && !seen; j++)
+				seen = strcmp(found[j], checks[k]) == 0;
+			if (!seen)
+				found[n++] = checks[k];
+		}
+	}
+	return n;
+}
+
+static void add_causes(struct ct_page *page)
+{
+	const struct ct_incident *in = page->incident;
+	for (size_t i = 0; i < in->n_causes; i++) {
+		const struct ct_cause *c = &in->causes[i];
+		ct_page_wrap(page, 2, 2, CT_PLAIN, LINES_OF_A_CHECK, i ? ct_arena_printf(&page->arena, "or: %s", c->text) : c->text);
+		if (c->evidence)
+			ct_page_wrap(page, 4, 4, CT_PLAIN, LINES_OF_A_CHECK, ct_arena_printf(&page->arena, "Evidence: %s", c->evidence));
+	}
+}
+
 void ct_text_cause(struct ct_page *page)
 {
-	const struct ct_cause *c = &page->incident->cause;
-	if (!c->present)
+	const struct ct_incident *in = page->incident;
+	const char *meaning = in->meaning.text, *checks[MAX_CHECKS];
+	if (in->n_causes == 0 && !in->meaning.present)
 		return;
-	ct_page_heading(page, c->text ? "Likely cause" : "What the check means");
-	if (c->text)
-		ct_page_wrap(page, 2, 2, CT_PLAIN, LINES_OF_A_CHECK, c->text);
-	if (c->meaning)
-		ct_page_wrap(page, 2, 2, CT_PLAIN, LINES_OF_A_CHECK, c->text ? ct_arena_printf(&page->arena, "The check that failed says: %s", c->meaning) : c->meaning);
-	if (c->n_checks == 0)
+	ct_page_heading(page, in->n_causes ? "Likely cause" : "What the check means");
+	add_causes(page);
+	if (meaning)
+		ct_page_wrap(page, 2, 2, CT_PLAIN, LINES_OF_A_CHECK, in->n_causes ? ct_arena_printf(&page->arena, "The check that failed says: %s", meaning) : meaning);
+	size_t n = checks_of(in, checks);
+	if (n == 0)
 		return;
 	ct_page_heading(page, "Check first");
-	for (size_t i = 0; i < c->n_checks && i < MAX_CHECKS; i++)
-		ct_page_wrap(page, 2, 4, CT_PLAIN, LINES_OF_A_CHECK, ct_arena_printf(&page->arena, "- %s", c->checks[i]));
+	for (size_t i = 0; i < n; i++)
+		ct_page_wrap(page, 2, 4, CT_PLAIN, LINES_OF_A_CHECK, ct_arena_printf(&page->arena, "- %s", checks[i]));
 }

@@ -25,7 +25,9 @@ static bool again(const char *data, const char *path, struct ct_error *err)
 	if (!ct_read_file(path, CT_INCIDENT_MAX_BYTES, &text, err) || !ct_incident_read_json(ct_str_text(&text), text.length, &in, err))
 		return false;
 	keep_locals(in);
-	in->cause = (struct ct_cause){.present = false};
+	in->causes = NULL;
+	in->n_causes = 0;
+	in->meaning = (struct ct_meaning){.present = false};
 	in->notes = NULL;
 	in->n_notes = 0;
 	ct_diagnose(in);

@@ -68,7 +68,9 @@ static void add_values(struct ct_incident *in)
 	ct_incident_add_value(in, "n", NULL, NULL)->why_not = "not in this dump";
 	in->fault_address = (struct ct_fault_address){.present = true, .address = UINT64_MAX, .at = {{1, 2, 3}, {4, 5, 6}}, .access = "load", .access_bytes = 8,
 		.n_threads = 64, .n_outside = 3, .where = "beyond", .tensor = "y", .has_argument = true, .argument = 0, .bytes = 16, .text = "16 bytes beyond"};
-	in->cause = (struct ct_cause){.present = true, .id = "label-range", .text = "label 3", .meaning = "a label is outside", .checks = checks, .n_checks = CT_COUNT(checks), .row = "A008"};
+	in->causes = ct_arena_grow(&in->arena, NULL, &in->n_causes, sizeof *in->causes);
+	in->causes[0] = (struct ct_cause){.id = "label-range", .text = "label 3", .evidence = "it was read", .checks = checks, .n_checks = CT_COUNT(checks)};
+	in->meaning = (struct ct_meaning){.present = true, .text = "a label is outside", .checks = checks, .n_checks = CT_COUNT(checks), .row = "A008"};
 }
 
 static void fill_gpu(struct ct_incident *in)
