@@ -142,7 +142,7 @@ def test_the_value_is_in_the_report() -> None:
         incident = report(make(CASES[0], folder))
     values = {v["name"]: (v.get("text"), v.get("how")) for v in incident["values"]}
     tap.equal(values["t"], ("3", "target[2], read from device memory"))
-    tap.equal(incident["cause"]["id"], "label-range")
+    tap.equal(incident["causes"][0]["id"], "label-range")
 
 
 def test_an_array_in_two_sections_is_read_whole() -> None:

@@ -55,7 +55,8 @@ static bool is_as_wanted(const struct ct_incident *in, const struct example *e)
 	const struct ct_fault_address *f = &in->fault_address;
 	if (!e->text)
 		return !f->present;
-	bool cause = e->cause ? in->cause.id && strcmp(in->cause.id, e->cause) == 0 && strstr(in->cause.text, e->text) : !in->cause.id;
+	const struct ct_cause *c = in->n_causes ? &in->causes[0] : NULL;
+	bool cause = e->cause ? c && strcmp(c->id, e->cause) == 0 && strstr(c->evidence, e->text) : !c;
 	return f->present && strcmp(f->text ? f->text : "", e->text) == 0 && f->at.thread.x == e->thread && f->n_threads == e->n_threads && f->n_outside == e->n_outside && cause;
 }
 
@@ -70,7 +71,7 @@ static void test_places(void)
 		ct_explain_with(in, ct_data_dir());
 		if (!is_as_wanted(in, e))
 			printf("# %zu: %s, of thread %u, %s: %s\n", i, in->fault_address.text ? in->fault_address.text : "-", in->fault_address.at.thread.x,
-			       in->cause.id ? in->cause.id : "no cause", in->cause.text ? in->cause.text : "");
+			       in->n_causes ? in->causes[0].id : "no cause", in->n_causes ? in->causes[0].text : "");
 		CU_ASSERT_TRUE(is_as_wanted(in, e));
 	}
 }

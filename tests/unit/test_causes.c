@@ -125,6 +125,11 @@ static const struct example examples[] = {
 	{"an array of other numbers", HEAD GPU(KERNEL("k(int const*, int)") ", " GROUP("14", "k(int const*, int)") ", " INDICES("9", "true")) "}", NULL, NULL, "", NULL},
 	{"an index beyond all sizes, and a large array", HEAD GPU(KERNEL("k(int const*, int)") ", " GROUP("14", "k(int const*, int)") ", " INDICES("1", "true")) ", \"tensors\": ["
 	 TENSOR("a", "float32", "[240000, 10000]", "0x7000") "]}", "overflow-32", "a has 2400000000 elements", "", "out-of-range"},
+	{"an address right behind an array", HEAD GPU(KERNEL("k(int*)") ", \"groups\": [{\"reason\": \"exception\", \"exception\": {\"code\": 14}, \"threads\": 1, \"warps\": 1, \"blocks\": 1, "
+	 "\"pc\": \"0x20\", \"access\": \"store\", \"access_bytes\": 4, \"lanes\": [{\"block\": [0, 0, 0], \"thread\": [0, 0, 0], \"pc\": \"0x20\", \"address\": \"0x8010\"}]}], "
+	 "\"arguments\": [" ARGUMENT("0", "8", "pointer", "0x7000", "0070000000000000") "]") ", \"tensors\": [{\"name\": \"y\", \"library\": \"torch\", \"role\": \"local\", "
+	 "\"device\": \"cuda:0\", \"data_ptr\": \"0x7000\", \"storage_ptr\": \"0x7000\", \"storage_bytes\": 4096}]}",
+	 "address-beyond", "16 bytes beyond the end of y's storage", "", NULL},
 	{"cuBLAS after an assert", HEAD "\"assert\": {\"source\": \"log\", \"lines\": 1, \"expression\": \"mine\"}, \"log\": [" LINE("assert", "k.cu:4: k: block: [0,0,0], thread: [0,0,0] Assertion `mine` failed.") ", "
 	 LINE("cuda-error", "RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED") "]}", "after-assert", "before \"RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED\"", "", NULL},
 	{"cuBLAS before an assert", HEAD "\"assert\": {\"source\": \"log\", \"lines\": 1, \"expression\": \"mine\"}, \"log\": [" LINE("cuda-error", "RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED") ", "
