@@ -15,14 +15,6 @@ enum {
 // The widest load of a thread: 128 bits (PTX ld.v4.f32).
 enum { WIDEST_ACCESS = 16, MAX_FACTORS = 8 };
 
-// What was found, where there is something.
-static bool tell(struct ct_judged *j, const char *detail)
-{
-	if (detail)
-		j->detail = detail;
-	return detail != NULL;
-}
-
 static uint32_t exception_of(const struct ct_incident *in)
 {
 	return in->gpu.n_groups && in->gpu.groups[0].has_exception ? in->gpu.groups[0].exception : 0;
@@ -128,8 +120,9 @@ static const char *large_product(struct ct_incident *in)
 
 // ---- Others --------------------------------------------------------------------------------------------------
 
-static const char *in_callee(struct ct_incident *in, uint32_t exception)
+static const char *in_callee(struct ct_incident *in)
 {
+	uint32_t exception = exception_of(in);
 	struct ct_span function, kernel;
 	const struct ct_group *g = &in->gpu.groups[0];
 	if (exception == LANE_STACK_OVERFLOW)
@@ -226,7 +219,7 @@ static const char *others_fault(struct ct_incident *in)
 	return e && !in->gpu.present && !in->assertion.present && !in->launch.failed_call.present ? e->text : NULL;
 }
 
-static const char *during_capture(const struct ct_incident *in)
+static const char *during_capture(struct ct_incident *in)
 {
 	for (size_t i = 0; i < in->n_log; i++)
 		if (in->log[i].text && strstr(in->log[i].text, "when stream is capturing"))
@@ -285,65 +278,13 @@ static bool no_tensors(struct ct_judged *j)
 	return j->incident->n_tensors == 0;
 }
 
-static bool odd_argument(struct ct_judged *j)
-{
-	return tell(j, misaligned_argument(j->incident));
-}
-
-static bool odd_tensor(struct ct_judged *j)
-{
-	return tell(j, misaligned_tensor(j->incident));
-}
-
-static bool has_large_tensor(struct ct_judged *j)
-{
-	return tell(j, large_tensor(j->incident));
-}
-
-static bool has_large_product(struct ct_judged *j)
-{
-	return tell(j, large_product(j->incident));
-}
-
-static bool index_beyond(struct ct_judged *j)
-{
-	return tell(j, beyond_all(j->incident));
-}
-
-static bool is_beyond_address(struct ct_judged *j)
-{
-	return tell(j, ct_explain_beyond(j->incident));
-}
-
-static bool in_a_callee(struct ct_judged *j)
-{
-	return tell(j, in_callee(j->incident, exception_of(j->incident)));
-}
-
-static bool is_capturing(struct ct_judged *j)
-{
-	return tell(j, during_capture(j->incident));
-}
-
-static bool is_after_assert(struct ct_judged *j)
-{
-	return tell(j, after_assert(j->incident));
-}
-
-static bool is_backward_later(struct ct_judged *j)
-{
-	return tell(j, backward_later(j->incident));
-}
-
-static bool is_others_fault(struct ct_judged *j)
-{
-	return tell(j, others_fault(j->incident));
-}
-
 const struct ct_named_predicate ct_fault_predicates[] = {
-	{"misaligned-address", is_misaligned}, {"illegal-address", is_illegal}, {"stack-address", is_stack}, {"cluster-block-gone", is_cluster_gone},
-	{"trap", is_trap}, {"assert", is_assert}, {"failed-call", is_failed_call}, {"unexplained", is_unexplained}, {"no-tensors", no_tensors},
-	{"odd-argument", odd_argument}, {"odd-tensor", odd_tensor}, {"large-tensor", has_large_tensor}, {"large-product", has_large_product},
-	{"address-beyond", is_beyond_address}, {"index-beyond", index_beyond}, {"in-callee", in_a_callee}, {"capturing", is_capturing}, {"after-assert", is_after_assert},
-	{"backward-later", is_backward_later}, {"others-fault", is_others_fault}, {NULL, NULL},
+	{"misaligned-address", .holds = is_misaligned}, {"illegal-address", .holds = is_illegal}, {"stack-address", .holds = is_stack},
+	{"cluster-block-gone", .holds = is_cluster_gone}, {"trap", .holds = is_trap}, {"assert", .holds = is_assert},
+	{"failed-call", .holds = is_failed_call}, {"unexplained", .holds = is_unexplained}, {"no-tensors", .holds = no_tensors},
+	{"odd-argument", .finds = misaligned_argument}, {"odd-tensor", .finds = misaligned_tensor}, {"large-tensor", .finds = large_tensor},
+	{"large-product", .finds = large_product}, {"address-beyond", .finds = ct_explain_beyond}, {"index-beyond", .finds = beyond_all},
+	{"in-callee", .finds = in_callee}, {"capturing", .finds = during_capture}, {"after-assert", .finds = after_assert},
+	{"backward-later", .finds = backward_later}, {"others-fault", .finds = others_fault},
+	{NULL, NULL, NULL},
 };

@@ -270,8 +270,10 @@ static bool nan_beside(struct ct_judged *j)
 }
 
 const struct ct_named_predicate ct_value_predicates[] = {
-	{"label", is_label}, {"grey-values", is_grey}, {"marks-ignored", marks_ignored}, {"backward-loss", backward_loss}, {"index", is_index},
-	{"lookup", is_lookup}, {"position-lookup", is_position_lookup}, {"garbage", is_garbage}, {"just-behind", is_added}, {"one-value", is_one_value},
-	{"fits-another", fits_another}, {"pinned-twin", pinned_twin}, {"nan", is_nan}, {"infinite", is_infinite}, {"improbable", is_improbable},
-	{"async-false", is_async_false}, {"nan-beside", nan_beside}, {NULL, NULL},
+	{"label", .holds = is_label}, {"grey-values", .holds = is_grey}, {"marks-ignored", .holds = marks_ignored},
+	{"backward-loss", .holds = backward_loss}, {"index", .holds = is_index}, {"lookup", .holds = is_lookup},
+	{"position-lookup", .holds = is_position_lookup}, {"garbage", .holds = is_garbage}, {"just-behind", .holds = is_added},
+	{"one-value", .holds = is_one_value}, {"fits-another", .holds = fits_another}, {"pinned-twin", .holds = pinned_twin}, {"nan", .holds = is_nan},
+	{"infinite", .holds = is_infinite}, {"improbable", .holds = is_improbable}, {"async-false", .holds = is_async_false},
+	{"nan-beside", .holds = nan_beside}, {NULL, NULL, NULL},
 };

@@ -144,13 +144,23 @@ static bool compares(const struct ct_judged *j, const struct term *t)
 	return (or_equal && left == right) || (t->comparison[0] == '<' && left < right) || (t->comparison[0] == '>' && left > right);
 }
 
+static bool predicate_holds(struct ct_judged *j, const struct ct_named_predicate *p)
+{
+	if (p->holds)
+		return p->holds(j);
+	const char *found = p->finds(j->incident);
+	if (found)
+		j->detail = found;
+	return found != NULL;
+}
+
 bool ct_rule_holds(struct ct_judged *j, const char *condition)
 {
 	struct term t;
 	const char *at = condition;
 	j->detail = "";
 	while (*at)
-		if (!parse(&at, &t) || !(t.predicate ? t.predicate->holds(j) : compares(j, &t)))
+		if (!parse(&at, &t) || !(t.predicate ? predicate_holds(j, t.predicate) : compares(j, &t)))
 			return false;
 	return at != condition;
 }

@@ -17,10 +17,14 @@ struct ct_judged {
 
 // A predicate may set detail when it holds.
 typedef bool ct_predicate(struct ct_judged *judged);
+// One that holds where it has something to tell, which becomes the detail; NULL: it does not.
+typedef const char *ct_finding(struct ct_incident *incident);
 
+// One of the two is set.
 struct ct_named_predicate {
 	const char *name;
 	ct_predicate *holds;
+	ct_finding *finds;
 };
 
 // labels.c: about the value that failed. faults.c: about everything else. Both end with a name of NULL.
