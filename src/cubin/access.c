@@ -10,19 +10,18 @@ enum { OP_LD = 0x980, OP_LDG = 0x981, OP_ST = 0x985, OP_STG = 0x986, MAX_BETWEEN
 #define ORDER_BITS 0x1e000u
 #define DESCRIPTOR_BITS 0x3fu
 #define EVICTION_BIT 0x100000u
-#define MODIFIERS(hi) ((hi) & 0x1ffffffffffu)  // bits 64-104; scheduling follows
 
 static bool decode(const struct ct_insn *i, struct ct_cubin_access *ret_access)
 {
 	static const uint8_t sizes[] = {1, 1, 2, 2, 4, 8, 16, 0};  // U8, S8, U16, S16, 32, 64, 128
-	uint16_t opcode = i->lo & 0xfff;
-	uint64_t m = MODIFIERS(i->hi) & ~(uint64_t)(SIZE_BITS | ORDER_BITS);
+	uint16_t opcode = ct_insn_opcode(i);
+	uint64_t m = ct_insn_modifiers(i) & ~(uint64_t)(SIZE_BITS | ORDER_BITS);
 	bool store = opcode == OP_ST || opcode == OP_STG;
 	if (store)
 		m = (m & ~(uint64_t)DESCRIPTOR_BITS) | EVICTION_BIT;
 	if (m != (opcode == OP_LDG ? 0xc1e1100 : 0xc101100) || (!store && opcode != OP_LDG && opcode != OP_LD))
 		return false;
-	if ((i->lo >> 12 & 0xf) != 7)  // guarded: of some lanes, and which ones is not known any more
+	if (!ct_insn_always(i))  // guarded: of some lanes, and which ones is not known any more
 		return false;
 	int64_t offset = (int64_t)(i->lo >> 40);
 	*ret_access = (struct ct_cubin_access){

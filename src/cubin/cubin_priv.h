@@ -67,6 +67,22 @@ struct ct_insn {
 };
 bool ct_cubin_insn(const struct ct_cubin *c, uint64_t pc, struct ct_insn *ret_insn);
 
+// Opcode in bits 0-11, guard predicate in 12-15 (7: always), modifiers in 64-104; scheduling follows.
+static inline uint16_t ct_insn_opcode(const struct ct_insn *i)
+{
+	return i->lo & 0xfff;
+}
+
+static inline bool ct_insn_always(const struct ct_insn *i)
+{
+	return (i->lo >> 12 & 0xf) == 7;
+}
+
+static inline uint64_t ct_insn_modifiers(const struct ct_insn *i)
+{
+	return i->hi & 0x1ffffffffffu;
+}
+
 // What one instruction does to registers; see sass.c.
 enum ct_effect_kind {
 	CT_EFFECT_UNKNOWN,   // not in our table: nothing may be concluded across it

@@ -9,8 +9,6 @@
 
 #include "cubin/cubin_priv.h"
 
-#define MODIFIERS(hi) ((hi) & 0x1ffffffffffu)  // bits 64-104
-
 // From here on what names an architecture is that of the H100 (branches count in a way of their own) and of Blackwell (more uniform registers, 64-bit
 // integer instructions).
 enum { SM_HOPPER = 90, SM_BLACKWELL = 100 };
@@ -75,19 +73,9 @@ enum {  // opcodes that need more than the table
 	OP_LDC = 0xb82, OP_ULDC = 0xab9, OP_LDCU = 0x7ac,
 };
 
-static uint16_t opcode(const struct ct_insn *i)
-{
-	return i->lo & 0xfff;
-}
-
 static uint16_t field(const struct ct_insn *i, unsigned bit)
 {
 	return i->lo >> bit & 0xff;
-}
-
-static bool always(const struct ct_insn *i)
-{
-	return (i->lo >> 12 & 0xf) == 7;
 }
 
 // Distance in units of 4 bytes from the next instruction: bits 34-81, of the H100 and later bits 16-23 below them.
@@ -103,10 +91,10 @@ static uint64_t branch_target(const struct ct_insn *i, uint64_t pc, bool may_hav
 
 static struct ct_effect control(const struct ct_insn *i, uint64_t pc)
 {
-	struct ct_effect e = {.kind = CT_EFFECT_UNKNOWN, .conditional = !always(i)};
+	struct ct_effect e = {.kind = CT_EFFECT_UNKNOWN, .conditional = !ct_insn_always(i)};
 	// A second predicate in bits 87-90 makes BRA, EXIT and RET conditional too, a uniform register (bit 91) BRA.DIV and BRA.CONV.
-	bool taken = always(i) && (i->hi >> 23 & 0x1f) == 7;
-	switch (opcode(i)) {
+	bool taken = ct_insn_always(i) && (i->hi >> 23 & 0x1f) == 7;
+	switch (ct_insn_opcode(i)) {
 	case OP_BRA:
 	case OP_BRA_UNIFORM:
 		e.is_branch = true;
@@ -118,7 +106,7 @@ static struct ct_effect control(const struct ct_insn *i, uint64_t pc)
 		e.kind = taken ? CT_EFFECT_BARRIER : CT_EFFECT_NONE;
 		break;
 	case OP_BSYNC:  // goes on where its BSSY said
-		e.kind = always(i) ? CT_EFFECT_BARRIER : CT_EFFECT_UNKNOWN;
+		e.kind = ct_insn_always(i) ? CT_EFFECT_BARRIER : CT_EFFECT_UNKNOWN;
 		break;
 	case OP_BSSY:
 		e.kind = CT_EFFECT_NONE;
@@ -161,13 +149,13 @@ static bool constant_operand(const struct ct_insn *i, unsigned low, struct ct_ef
 // LDC, ULDC and LDCU.
 static struct ct_effect constant_load(const struct ct_insn *i)
 {
-	bool is_uniform = opcode(i) != OP_LDC;
-	struct ct_effect e = {.kind = CT_EFFECT_WRITES, .conditional = !always(i), .count = 4};
+	bool is_uniform = ct_insn_opcode(i) != OP_LDC;
+	struct ct_effect e = {.kind = CT_EFFECT_WRITES, .conditional = !ct_insn_always(i), .count = 4};
 	e.dest = is_uniform ? uniform(i, field(i, 16)) : field(i, 16);
-	uint64_t size = MODIFIERS(i->hi) & ~(uint64_t)(opcode(i) == OP_LDCU ? 0x8000000 : 0);  // 0x800: 32 bits, 0xa00: 64 bits, no other modifier
-	if (!constant_operand(i, opcode(i) == OP_LDCU ? 37 : 38, &e) || (size != 0x800 && size != 0xa00))
+	uint64_t size = ct_insn_modifiers(i) & ~(uint64_t)(ct_insn_opcode(i) == OP_LDCU ? 0x8000000 : 0);  // 0x800: 32 bits, 0xa00: 64 bits, no other modifier
+	if (!constant_operand(i, ct_insn_opcode(i) == OP_LDCU ? 37 : 38, &e) || (size != 0x800 && size != 0xa00))
 		return e;
-	if (is_uniform && field(i, 24) != (opcode(i) == OP_LDCU ? 0xff : 0))  // an index in a uniform register
+	if (is_uniform && field(i, 24) != (ct_insn_opcode(i) == OP_LDCU ? 0xff : 0))  // an index in a uniform register
 		return e;
 	e.kind = CT_EFFECT_CONSTANT;
 	e.count = size == 0xa00 ? 2 : 1;
@@ -183,9 +171,9 @@ static bool half_is_finite(uint32_t half)
 
 static bool is_move_immediate(const struct ct_insn *i)
 {
-	uint64_t m = MODIFIERS(i->hi);
+	uint64_t m = ct_insn_modifiers(i);
 	uint32_t v = (uint32_t)(i->lo >> 32);
-	switch (opcode(i)) {
+	switch (ct_insn_opcode(i)) {
 	case 0x802:  // MOV R, imm
 		return m == 0xf00 && field(i, 24) == 0;
 	case 0x424:  // IMAD.MOV.U32 R, RZ, RZ, imm
@@ -204,16 +192,16 @@ enum { PAIR = 0x10000 };
 // MOV and UMOV between registers have a form for pairs.
 static bool is_pair_move(const struct ct_insn *i)
 {
-	uint16_t op = opcode(i);
-	return (op == 0x202 || op == 0xc02 || op == 0xc82) && (MODIFIERS(i->hi) & PAIR);
+	uint16_t op = ct_insn_opcode(i);
+	return (op == 0x202 || op == 0xc02 || op == 0xc82) && (ct_insn_modifiers(i) & PAIR);
 }
 
 // Plain moves between registers, and between pairs of them. *ret_source is set when true.
 static bool is_move_register(const struct ct_insn *i, uint16_t *ret_source)
 {
-	uint64_t m = MODIFIERS(i->hi) & ~(uint64_t)(is_pair_move(i) ? PAIR : 0);
+	uint64_t m = ct_insn_modifiers(i) & ~(uint64_t)(is_pair_move(i) ? PAIR : 0);
 	uint64_t upper = i->lo >> 32;
-	switch (opcode(i)) {
+	switch (ct_insn_opcode(i)) {
 	case 0x202:  // MOV R, R
 		*ret_source = (uint16_t)upper;
 		return m == 0xf00 && upper <= 0xff && field(i, 24) == 0;
@@ -236,8 +224,8 @@ static bool is_move_register(const struct ct_insn *i, uint16_t *ret_source)
 // Plain moves from a constant bank.
 static bool is_move_constant(const struct ct_insn *i, struct ct_effect *e)
 {
-	uint64_t m = MODIFIERS(i->hi);
-	switch (opcode(i)) {
+	uint64_t m = ct_insn_modifiers(i);
+	switch (ct_insn_opcode(i)) {
 	case 0xa02:  // MOV R, c[][]
 		return constant_operand(i, 38, e) && m == 0xf00 && field(i, 24) == 0;
 	case 0x624:  // IMAD.MOV.U32 R, RZ, RZ, c[][]
@@ -261,13 +249,13 @@ static const struct writers *find_writers(uint16_t op)
 
 struct ct_effect ct_sass_effect(const struct ct_insn *i, uint64_t pc)
 {
-	uint16_t op = opcode(i);
+	uint16_t op = ct_insn_opcode(i);
 	if (op == OP_LDC || op == OP_ULDC || op == OP_LDCU)
 		return constant_load(i);
 	const struct writers *w = find_writers(op);
 	if (!w)
 		return control(i, pc);
-	struct ct_effect e = {.kind = w->count ? CT_EFFECT_WRITES : CT_EFFECT_NONE, .conditional = !always(i), .count = w->count};
+	struct ct_effect e = {.kind = w->count ? CT_EFFECT_WRITES : CT_EFFECT_NONE, .conditional = !ct_insn_always(i), .count = w->count};
 	e.dest = w->uniform ? uniform(i, field(i, 16)) : field(i, 16);
 	if (is_pair_move(i))
 		e.count = 2;
@@ -276,7 +264,7 @@ struct ct_effect ct_sass_effect(const struct ct_insn *i, uint64_t pc)
 	if (is_move_immediate(i)) {
 		e.kind = CT_EFFECT_VALUE;
 		e.value = (uint32_t)(i->lo >> 32);
-	} else if (op == 0x805 && MODIFIERS(i->hi) == 0x1ff00 && i->lo >> 24 == 0) {  // CS2R R, SRZ: both registers of the pair
+	} else if (op == 0x805 && ct_insn_modifiers(i) == 0x1ff00 && i->lo >> 24 == 0) {  // CS2R R, SRZ: both registers of the pair
 		e.kind = CT_EFFECT_VALUE;
 	} else if (is_move_constant(i, &e)) {
 		e.kind = CT_EFFECT_CONSTANT;
@@ -297,24 +285,24 @@ bool ct_sass_is_known(unsigned sm)
 
 bool ct_sass_is_trap(const struct ct_insn *i)
 {
-	return opcode(i) == OP_BPT && (MODIFIERS(i->hi) >> 20 & 0x7) == 3;  // BPT.TRAP; others are .DRAIN, .CAL, .INT
+	return ct_insn_opcode(i) == OP_BPT && (ct_insn_modifiers(i) >> 20 & 0x7) == 3;  // BPT.TRAP; others are .DRAIN, .CAL, .INT
 }
 
 bool ct_sass_is_call_register(const struct ct_insn *i, uint16_t *ret_register)
 {
 	*ret_register = field(i, 24);
-	return opcode(i) == OP_CALL_ABS_REG;
+	return ct_insn_opcode(i) == OP_CALL_ABS_REG;
 }
 
 bool ct_sass_is_call_absolute(const struct ct_insn *i)
 {
-	return opcode(i) == OP_CALL_ABS;
+	return ct_insn_opcode(i) == OP_CALL_ABS;
 }
 
 // Labels that we know of but whose comers we do not follow: reconvergence points, called functions, collective warps.
 static bool opaque_label(const struct ct_insn *i, uint64_t pc, uint64_t *ret_target)
 {
-	uint16_t op = opcode(i);
+	uint16_t op = ct_insn_opcode(i);
 	if (op != OP_BSSY && op != OP_CALL_REL && op != OP_WARPSYNC_COLLECTIVE)
 		return false;
 	*ret_target = branch_target(i, pc, op != OP_BSSY);
