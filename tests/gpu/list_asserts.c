@@ -10,8 +10,6 @@
 #include "cubin/cubin_priv.h"
 #include "unloaded.h"
 
-enum { MAX_CUBIN_BYTES = 1 << 30 };
-
 static const char *or_question(const char *text)
 {
 	return text ? text : "?";
@@ -59,7 +57,7 @@ static bool is_call(const struct ct_cubin *cubin, uint64_t at)
 
 static void list_section(const struct ct_cubin *cubin, const Elf64_Shdr *s)
 {
-	if (s->sh_type != SHT_PROGBITS || !(s->sh_flags & SHF_EXECINSTR))
+	if (!unloaded_is_code(s))
 		return;
 	for (uint64_t at = s->sh_addr; at + CT_CUBIN_INSTRUCTION <= s->sh_addr + s->sh_size; at += CT_CUBIN_INSTRUCTION) {
 		CT_AUTO(ct_arena_done) struct ct_arena arena = CT_ARENA_INIT;
@@ -68,16 +66,9 @@ static void list_section(const struct ct_cubin *cubin, const Elf64_Shdr *s)
 	}
 }
 
-static bool list_file(const char *path, struct ct_error *err)
+static bool list(const struct ct_cubin *cubin, struct ct_error *err)
 {
-	CT_AUTO(ct_auto_str) struct ct_str bytes = CT_STR_INIT;
-	CT_AUTO(ct_cubin_auto) struct ct_cubin *cubin = NULL;
-	if (!ct_read_file(path, MAX_CUBIN_BYTES, &bytes, err))
-		return false;
-	if (!unloaded_give_addresses(bytes.data, bytes.length))
-		return ct_fail(err, CT_FORMAT, "%s: not an ELF file with sections", path);
-	if (!ct_cubin_open(bytes.data, bytes.length, &cubin, err))
-		return ct_fail_in(err, "%s", path);
+	(void)err;
 	for (size_t i = 1; i < cubin->n_sections; i++)
 		list_section(cubin, &cubin->sections[i]);
 	return true;
@@ -85,13 +76,5 @@ static bool list_file(const char *path, struct ct_error *err)
 
 int main(int argc, char **argv)
 {
-	int status = 0;
-	for (int i = 1; i < argc; i++) {
-		struct ct_error err = CT_ERROR_INIT;
-		if (!list_file(argv[i], &err)) {
-			fprintf(stderr, "%s\n", err.text);
-			status = 1;
-		}
-	}
-	return status;
+	return unloaded_each(argc, argv, true, list);
 }

@@ -14,7 +14,8 @@ tests_gpu_list_asserts_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/tools
 tests_gpu_list_asserts_LDADD = $(CT_LIBS)
 # For compare_sass.py, which needs nvdisasm.
 check_PROGRAMS += tests/tools/list_effects
-tests_tools_list_effects_SOURCES = tests/tools/list_effects.c
+tests_tools_list_effects_SOURCES = tests/tools/list_effects.c tests/tools/unloaded.c tests/tools/unloaded.h
+tests_tools_list_effects_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/tools
 tests_tools_list_effects_LDADD = $(CT_LIBS)
 EXTRA_DIST += tests/tools/compare_sass.py
 EXTRA_DIST += tests/gpu/assert_sites.py

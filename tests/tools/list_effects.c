@@ -5,8 +5,7 @@
 #include <stdio.h>
 
 #include "cubin/cubin_priv.h"
-
-enum { MAX_CUBIN_BYTES = 1 << 30 };
+#include "unloaded.h"
 
 static const char *const kinds[] = {
 	[CT_EFFECT_UNKNOWN] = "unknown", [CT_EFFECT_NONE] = "none",         [CT_EFFECT_WRITES] = "writes", [CT_EFFECT_VALUE] = "value",
@@ -54,19 +53,13 @@ static const char *section_name(const struct ct_cubin *cubin, const Elf64_Shdr *
 	return names->sh_type == SHT_STRTAB && section->sh_name < names->sh_size ? (const char *)cubin->bytes + names->sh_offset + section->sh_name : "?";
 }
 
-static bool list_file(const char *path, struct ct_error *err)
+static bool list(const struct ct_cubin *cubin, struct ct_error *err)
 {
-	CT_AUTO(ct_auto_str) struct ct_str bytes = CT_STR_INIT;
-	CT_AUTO(ct_cubin_auto) struct ct_cubin *cubin = NULL;
-	if (!ct_read_file(path, MAX_CUBIN_BYTES, &bytes, err))
-		return false;
-	if (!ct_cubin_open(bytes.data, bytes.length, &cubin, err))
-		return ct_fail_in(err, "%s", path);
 	if (!ct_sass_is_known(cubin->sm))
-		return ct_fail(err, CT_UNAVAILABLE, "%s: sm_%" PRIu32 " is not decoded", path, cubin->sm);
+		return ct_fail(err, CT_UNAVAILABLE, "sm_%" PRIu32 " is not decoded", cubin->sm);
 	for (size_t i = 1; i < cubin->n_sections; i++) {
 		const Elf64_Shdr *s = &cubin->sections[i];
-		if (s->sh_type != SHT_PROGBITS || !(s->sh_flags & SHF_EXECINSTR))
+		if (!unloaded_is_code(s))
 			continue;
 		printf("SECTION\t%s\n", section_name(cubin, s));
 		for (uint64_t at = 0; at + CT_CUBIN_INSTRUCTION <= s->sh_size; at += CT_CUBIN_INSTRUCTION) {
@@ -81,13 +74,5 @@ static bool list_file(const char *path, struct ct_error *err)
 
 int main(int argc, char **argv)
 {
-	int status = 0;
-	for (int i = 1; i < argc; i++) {
-		struct ct_error err = CT_ERROR_INIT;
-		if (!list_file(argv[i], &err)) {
-			fprintf(stderr, "%s\n", err.text);
-			status = 1;
-		}
-	}
-	return status;
+	return unloaded_each(argc, argv, false, list);
 }

@@ -4,8 +4,9 @@
 
 #include <elf.h>
 #include <stdint.h>
+#include <stdio.h>
 
-enum { FIRST_ADDRESS = 1 << 20, SECTION_ALIGNMENT = 1 << 12 };
+enum { FIRST_ADDRESS = 1 << 20, SECTION_ALIGNMENT = 1 << 12, MAX_CUBIN_BYTES = 1 << 30 };
 
 static Elf64_Shdr *section_table(char *bytes, size_t size, size_t *ret_count)
 {
@@ -43,4 +44,33 @@ bool unloaded_give_addresses(char *bytes, size_t size)
 		if (sections[i].sh_type == SHT_SYMTAB)
 			move_symbols(bytes, size, sections, n, &sections[i]);
 	return n > 0;
+}
+
+static bool list_file(const char *path, bool addresses, bool (*list)(const struct ct_cubin *, struct ct_error *), struct ct_error *err)
+{
+	CT_AUTO(ct_auto_str) struct ct_str bytes = CT_STR_INIT;
+	CT_AUTO(ct_cubin_auto) struct ct_cubin *cubin = NULL;
+	if (!ct_read_file(path, MAX_CUBIN_BYTES, &bytes, err))
+		return false;
+	if (addresses && !unloaded_give_addresses(bytes.data, bytes.length))
+		return ct_fail(err, CT_FORMAT, "%s: not an ELF file with sections", path);
+	return (ct_cubin_open(bytes.data, bytes.length, &cubin, err) && list(cubin, err)) || ct_fail_in(err, "%s", path);
+}
+
+int unloaded_each(int argc, char **argv, bool addresses, bool (*list)(const struct ct_cubin *cubin, struct ct_error *err))
+{
+	int status = 0;
+	for (int i = 1; i < argc; i++) {
+		struct ct_error err = CT_ERROR_INIT;
+		if (!list_file(argv[i], addresses, list, &err)) {
+			fprintf(stderr, "%s\n", err.text);
+			status = 1;
+		}
+	}
+	return status;
+}
+
+bool unloaded_is_code(const Elf64_Shdr *section)
+{
+	return section->sh_type == SHT_PROGBITS && (section->sh_flags & SHF_EXECINSTR);
 }

@@ -50,7 +50,7 @@ static void each_call(const struct ct_cubin *c, void (*f)(const struct ct_cubin 
 {
 	for (size_t i = 1; i < c->n_sections; i++) {
 		const Elf64_Shdr *s = &c->sections[i];
-		if (s->sh_type != SHT_PROGBITS || !(s->sh_flags & SHF_EXECINSTR))
+		if (!unloaded_is_code(s))
 			continue;
 		for (uint64_t at = s->sh_addr + CT_CUBIN_INSTRUCTION; at <= s->sh_addr + s->sh_size - CT_CUBIN_INSTRUCTION; at += CT_CUBIN_INSTRUCTION)
 			if (ct_cubin_is_assert_return(c, at))
